@@ -26,7 +26,7 @@ func Example() {
 	srv, err := app.New(ctx, app.Options{
 		Listen: "127.0.0.1:0", DataDir: dir, Grace: time.Second,
 		Explain: func(_ context.Context, spec transport.RunSpec) (*api.Result, error) {
-			return &api.Result{TxHash: spec.Request.TxHash, Status: api.StatusSuccess, Summary: "A transfer."}, nil
+			return &api.Result{TxHash: spec.Request.TxHash, Status: api.StatusSuccess, AnalysisModel: api.ModelRules, Summary: "A transfer.", Confidence: api.High}, nil
 		},
 	})
 	if err != nil {

@@ -16,22 +16,23 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	script "txlens/internal/testkit/scripted"
+	"txlens/internal/testkit/service"
 )
 
 // TestAgentServed: a server of the command with a model. What the provider cannot be
 // paid for is a 502 where it blocks, the errorCode of a job, and on a stream a partial
 // result without that code; and the operator sees how the model does.
 func TestAgentServed(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	s := script.Answering(func(_ int, r script.Request) script.Turn {
 		if bytes.Contains(r.Body, []byte("POORMARK")) {
 			return script.Turn{Fault: script.Fault{Status: http.StatusPaymentRequired, Message: "credit balance is too low for " + script.Key}}
 		}
-		return submits(with("txType", "swap"), with("risks", []any{object{"flag": "stuck_value", "text": "It lost 777,777 USDC.", "refs": []any{}}}))
+		return service.Submission(service.With("txType", "swap"), service.With("risks", []any{service.Object{"flag": "stuck_value", "text": "It lost 777,777 USDC.", "refs": []any{}}}))
 	})
-	flags := asksScript(t, "anthropic", s)
+	flags := service.ScriptedModel(t, "anthropic", s)
 	srv := serveProcess(t, t.TempDir(), append([]string{"--admin-listen", "127.0.0.1:0", "--provider", "anthropic", "--provider-url", flags.ProviderURL,
-		"--provider-key-file", flags.ProviderKey, "--default-model", "model-sonnet-4-6"}, rpcArgs(w.flags)...)...)
+		"--provider-key-file", flags.ProviderKey, "--default-model", "model-sonnet-4-6"}, service.RPCFlags(w.Flags)...)...)
 	var all strings.Builder
 	post := func(path, accept, body string, wantStatus int, want string) string {
 		t.Helper()
@@ -52,11 +53,11 @@ func TestAgentServed(t *testing.T) {
 		all.Write(got)
 		return string(got)
 	}
-	ask := func(more string) string { return `{"txHash":"` + w.tx.Hash + `","chainId":1` + more + `}` }
+	ask := func(more string) string { return `{"txHash":"` + w.Tx.Hash + `","chainId":1` + more + `}` }
 	poor := ask(`,"context":"POORMARK"`)
 
 	got := post("/explain", "application/json", ask(""), 200, `"analysisModel":"model-sonnet-4-6"`)
-	holdsNone(t, "the result", got, "777,777")
+	service.CheckLacks(t, "the result", got, "777,777")
 	post("/explain", "application/json", ask(`,"model":"model-opus-5"`), 200, `"analysisModel":"model-opus-5"`)
 	post("/explain", "application/json", ask(`,"model":"claude-opus-5"`), 400, "model: is unknown")
 	post("/explain", "application/json", poor, 502, `"code":"upstream_payment_unavailable"`)
@@ -68,7 +69,7 @@ func TestAgentServed(t *testing.T) {
 		}
 	}
 	stream = post("/explain", "text/event-stream", poor, 200, `"analysisModel":"partial-synthesis"`)
-	holdsNone(t, "the stream", stream, "upstream_payment_unavailable", `"type":"error"`)
+	service.CheckLacks(t, "the stream", stream, "upstream_payment_unavailable", `"type":"error"`)
 
 	srv.await(srv.submit(ask("")), api.JobComplete)
 	job := srv.await(srv.submit(poor), api.JobError)
@@ -76,11 +77,11 @@ func TestAgentServed(t *testing.T) {
 		t.Errorf("job %+v", job)
 	}
 
-	_, spec := operator(t, srv.base+"/tool-spec.json")
+	_, spec := service.AskAdmin(t, srv.base+"/tool-spec.json")
 	if !strings.Contains(spec, `"defaultModel":"model-sonnet-4-6"`) || !strings.Contains(spec, "May take 6 minutes") {
 		t.Errorf("tool-spec %.400s", spec)
 	}
-	_, scrape := operator(t, srv.admin()+"/metrics")
+	_, scrape := service.AskAdmin(t, srv.admin()+"/metrics")
 	for sample, least := range map[string]float64{
 		`txlens_model_runs_total{model="model-sonnet-4-6",outcome="answered"}`:         3,
 		`txlens_model_runs_total{model="model-sonnet-4-6",outcome="account"}`:          3,
@@ -91,11 +92,11 @@ func TestAgentServed(t *testing.T) {
 		`txlens_partial_results_total{phase="agent"}`:                                  3,
 		`txlens_cost_nanodollars_total{bucket="llms"}`:                                 1,
 	} {
-		if got := metric(t, scrape, sample); got < least {
+		if got := service.Metric(t, scrape, sample); got < least {
 			t.Errorf("%s is %v, want %v or more", sample, got, least)
 		}
 	}
-	holdsNone(t, "what callers, operator and log were told", all.String()+scrape+srv.log.String(), script.Key, "sk-scripted")
+	service.CheckLacks(t, "what callers, operator and log were told", all.String()+scrape+srv.log.String(), script.Key, "sk-scripted")
 	if !strings.Contains(srv.log.String(), "credit balance is too low") {
 		t.Errorf("the log does not say what the provider said: %s", srv.log.String())
 	}
@@ -105,16 +106,16 @@ func TestAgentServed(t *testing.T) {
 // turn is bought with the voucher that the first one made due, and who does not sign
 // gets none.
 func TestAgentSold(t *testing.T) {
-	dear := looks
+	dear := service.LooksAtFrame
 	dear.Usage = llm.Usage{Input: 60_000} // 30 cents: beyond what may be owed
-	f := func(signs bool, turns int, more ...string) (last map[string]any, rc *mpp.Receipt, s *shop) {
+	f := func(signs bool, turns int, more ...string) (last map[string]any, rc *mpp.Receipt, s *service.Seller) {
 		t.Helper()
-		provider := script.New(dear, submits(with("txType", "swap")))
-		flags := asksScript(t, "anthropic", provider)
-		s = newShop(t, append([]string{"--provider", "anthropic", "--provider-url", flags.ProviderURL, "--provider-key-file", flags.ProviderKey}, more...)...)
-		resp, ch, _ := s.buy("POST", "/explain", "text/event-stream", s.body(0))
+		provider := script.New(dear, service.Submission(service.With("txType", "swap")))
+		flags := service.ScriptedModel(t, "anthropic", provider)
+		s = service.NewSeller(t, append([]string{"--provider", "anthropic", "--provider-url", flags.ProviderURL, "--provider-key-file", flags.ProviderKey}, more...)...)
+		resp, ch, _ := s.Buy("POST", "/explain", "text/event-stream", s.Body(0))
 		iterations, open := 0, false
-		s.each(resp, func(event, data string) {
+		s.Each(resp, func(event, data string) {
 			switch {
 			case event == mpp.EventNeedVoucher:
 				open = true
@@ -124,7 +125,7 @@ func TestAgentSold(t *testing.T) {
 				}
 				if signs || iterations == 0 {
 					open = false
-					s.answerNeed(need, ch, "/explain")
+					s.AnswerNeed(need, ch, "/explain")
 				}
 			case event == mpp.EventReceipt:
 				var err error
@@ -152,10 +153,10 @@ func TestAgentSold(t *testing.T) {
 	if last["type"] != "result" || last["analysisModel"] != api.DefaultModel {
 		t.Fatalf("%v: %v", last["type"], last["summary"])
 	}
-	if want := price(t, last); rc == nil || rc.Spent != tempo.AmountFrom(want) || want < 38*meter.Cent {
+	if want := service.Price(t, last); rc == nil || rc.Spent != tempo.AmountFrom(want) || want < 38*meter.Cent {
 		t.Errorf("charged %+v, want %d for costs of %v", rc, want, last["costs"])
 	}
-	s.close(price(t, last))
+	s.Close(service.Price(t, last))
 	if last, _, _ := f(false, 1, "--voucher-patience", "1s"); last["type"] != string(api.EventError) || last["recover"] == nil {
 		t.Errorf("nobody signs: %v", last)
 	}

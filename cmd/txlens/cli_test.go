@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"txlens/app"
-	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 	"txlens/transport"
 )
@@ -27,8 +27,6 @@ func command(t testing.TB, stdin string, args ...string) (code int, stdout, stde
 	return code, out.String(), errOut.String()
 }
 
-const noHash = "0x00000000000000000000000000000000000000000000000000000000deadbeef"
-
 // TestBadInput: exit code 2 and one clear line that names what was wrong.
 func TestBadInput(t *testing.T) {
 	f := func(want string, args ...string) {
@@ -40,24 +38,24 @@ func TestBadInput(t *testing.T) {
 	}
 	f(`"0x12" is no transaction: it holds no transaction hash of 64 hex digits`, "explain", "0x12")
 	f("is no transaction", "explain", "https://etherscan.io/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
-	f("the page is one of base-mainnet, and the chain given is ethereum-mainnet", "explain", "https://basescan.org/tx/"+noHash, "--chain", "1")
-	f("not both", "explain", noHash, "-", "--json")
-	f("--html takes one transaction", "explain", noHash, noHash, "--json", "--html", "x.html")
-	f(`chain "nowhere" is not in the table`, "explain", noHash, "--chain", "nowhere")
-	f("chain id 987654321 is not in the table", "explain", noHash, "--chain", "987654321")
-	f("context: is 2049 bytes long", "explain", noHash, "--context", strings.Repeat("x", 2049))
-	f("--rpc: want CHAIN=URL", "explain", noHash, "--rpc", "http://127.0.0.1:1")
-	f("--rpc: the URL of ethereum-mainnet must be http:// or https://", "explain", noHash, "--rpc", "1=ftp://x")
-	f(`--rpc: chain "mars" is not in the table`, "explain", noHash, "--rpc", "mars=http://127.0.0.1:1")
-	f("--rpc-only needs at least one --rpc", "explain", noHash, "--rpc-only")
-	f("--sources must be one of", "explain", noHash, "--sources", "maybe")
+	f("the page is one of base-mainnet, and the chain given is ethereum-mainnet", "explain", "https://basescan.org/tx/"+service.NoHash, "--chain", "1")
+	f("not both", "explain", service.NoHash, "-", "--json")
+	f("--html takes one transaction", "explain", service.NoHash, service.NoHash, "--json", "--html", "x.html")
+	f(`chain "nowhere" is not in the table`, "explain", service.NoHash, "--chain", "nowhere")
+	f("chain id 987654321 is not in the table", "explain", service.NoHash, "--chain", "987654321")
+	f("context: is 2049 bytes long", "explain", service.NoHash, "--context", strings.Repeat("x", 2049))
+	f("--rpc: want CHAIN=URL", "explain", service.NoHash, "--rpc", "http://127.0.0.1:1")
+	f("--rpc: the URL of ethereum-mainnet must be http:// or https://", "explain", service.NoHash, "--rpc", "1=ftp://x")
+	f(`--rpc: chain "mars" is not in the table`, "explain", service.NoHash, "--rpc", "mars=http://127.0.0.1:1")
+	f("--rpc-only needs at least one --rpc", "explain", service.NoHash, "--rpc-only")
+	f("--sources must be one of", "explain", service.NoHash, "--sources", "maybe")
 	f("needs --json", "explain", "-")
 	f("--parallel: must be between 1 and 256", "explain", "-", "--json", "--parallel", "0")
-	f("whole number of nano-dollars", "explain", noHash, "--call-price", "eth_call=cheap")
-	f(`nothing is booked under "reading"`, "explain", noHash, "--call-price", "reading=1")
-	f("--deadline: must be more than 0s", "explain", noHash, "--deadline", "0s")
-	f("more than one transaction, or - for stdin, needs --json", "explain", noHash, "more")
-	f("unknown flag --nope; see txlens explain --help", "explain", noHash, "--nope")
+	f("whole number of nano-dollars", "explain", service.NoHash, "--call-price", "eth_call=cheap")
+	f(`nothing is booked under "reading"`, "explain", service.NoHash, "--call-price", "reading=1")
+	f("--deadline: must be more than 0s", "explain", service.NoHash, "--deadline", "0s")
+	f("more than one transaction, or - for stdin, needs --json", "explain", service.NoHash, "more")
+	f("unknown flag --nope; see txlens explain --help", "explain", service.NoHash, "--nope")
 	f("unexpected argument nonsense; see txlens --help", "nonsense")
 	f("no such file", "replay", "/does/not/exist")
 }
@@ -72,20 +70,12 @@ func TestReplayOfGarbage(t *testing.T) {
 	}
 }
 
-func rpcArgs(f settings.Evidence) []string {
-	args := []string{"--rpc-only", "--sources", "off"}
-	for _, r := range f.RPC {
-		args = append(args, "--rpc", r)
-	}
-	return args
-}
-
 // TestExitCodes: complete, partial, not found and pending, each on its own code.
 func TestExitCodes(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	f := func(want int, stderrHas string, args ...string) (stdout string) {
 		t.Helper()
-		code, out, errOut := command(t, "", append(append([]string{"explain"}, args...), rpcArgs(w.flags)...)...)
+		code, out, errOut := command(t, "", append(append([]string{"explain"}, args...), service.RPCFlags(w.Flags)...)...)
 		if code != want || !strings.Contains(errOut, stderrHas) {
 			t.Errorf("%q: exit %d, stderr %q; want %d, %q", args, code, errOut, want, stderrHas)
 		}
@@ -94,15 +84,15 @@ func TestExitCodes(t *testing.T) {
 		}
 		return out
 	}
-	if out := f(exitComplete, "chain is Ethereum", w.tx.Hash); !strings.Contains(out, "SUCCESS") {
+	if out := f(exitComplete, "chain is Ethereum", w.Tx.Hash); !strings.Contains(out, "SUCCESS") {
 		t.Errorf("stdout %q", out)
 	}
-	if out := f(exitComplete, "", w.tx.Hash, "--json", "-q"); strings.Count(out, "\n") != 1 || !stdjson.Valid([]byte(out)) {
+	if out := f(exitComplete, "", w.Tx.Hash, "--json", "-q"); strings.Count(out, "\n") != 1 || !stdjson.Valid([]byte(out)) {
 		t.Errorf("--json printed %q", out)
 	}
-	f(exitNotFound, "not found on 1 chain", noHash)
-	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "the disk is gone"}})
-	if out := f(exitPartial, "partial result: the transaction phase failed (the receipt could not be fetched: ", w.tx.Hash); !strings.Contains(out, "PARTIAL") {
+	f(exitNotFound, "not found on 1 chain", service.NoHash)
+	w.Node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "the disk is gone"}})
+	if out := f(exitPartial, "partial result: the transaction phase failed (the receipt could not be fetched: ", w.Tx.Hash); !strings.Contains(out, "PARTIAL") {
 		t.Errorf("the partial result does not say so: %q", out)
 	}
 }
@@ -132,8 +122,8 @@ func TestPending(t *testing.T) {
 // TestUnavailableNamesTheSilent: where a chain did not answer nothing is known of the
 // hash, and the line names the chain.
 func TestUnavailableNamesTheSilent(t *testing.T) {
-	w := newStubWorld(t)
-	args := append([]string{"explain", noHash, "--rpc", "base=http://127.0.0.1:1"}, rpcArgs(w.flags)...)
+	w := service.NewWorld(t)
+	args := append([]string{"explain", service.NoHash, "--rpc", "base=http://127.0.0.1:1"}, service.RPCFlags(w.Flags)...)
 	code, _, errOut := command(t, "", args...)
 	if code != exitFault || !strings.Contains(errOut, "could not be looked up: 1 chain did not answer: base-mainnet; it is not on the 1 chain that answered") || strings.Contains(errOut, "not found") {
 		t.Errorf("exit %d, stderr %q", code, errOut)
@@ -167,14 +157,14 @@ func TestErrorLine(t *testing.T) {
 // TestHintOfAPartialResult: the line of a partial result ends with what went wrong and
 // what to do, for the operator alone; so does the line of no result.
 func TestHintOfAPartialResult(t *testing.T) {
-	w := newStubWorld(t)
-	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 403})
-	code, out, errOut := command(t, "", append([]string{"explain", w.tx.Hash, "--chain", "1"}, rpcArgs(w.flags)...)...)
+	w := service.NewWorld(t)
+	w.Node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 403})
+	code, out, errOut := command(t, "", append([]string{"explain", w.Tx.Hash, "--chain", "1"}, service.RPCFlags(w.Flags)...)...)
 	last := errOut[strings.LastIndex(strings.TrimSuffix(errOut, "\n"), "\n")+1:]
 	if code != exitPartial || !strings.Contains(out, "PARTIAL") || !strings.HasSuffix(last, "HTTP status 403; check the URL, the API key and the plan of this endpoint\n") || strings.Contains(errOut, "\x1b") || strings.Contains(out, "403") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, out, errOut)
 	}
-	args := []string{"explain", noHash, "--chain", "1", "--rpc", "1=http://127.0.0.1:1", "--rpc-only", "--sources", "off"}
+	args := []string{"explain", service.NoHash, "--chain", "1", "--rpc", "1=http://127.0.0.1:1", "--rpc-only", "--sources", "off"}
 	code, out, errOut = command(t, "", args...)
 	if code != exitFault || out != "" || !strings.Contains(errOut, "1 chain did not answer: ethereum-mainnet (read transaction: ask eth_getTransactionByHash of 127.0.0.1 for ethereum-mainnet: ") || !strings.Contains(errOut, "; check the network") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, out, errOut)
@@ -202,7 +192,7 @@ func TestProgressFits(t *testing.T) {
 
 // TestNobodyAnswered: silence is no knowledge, so it has not the code of not found.
 func TestNobodyAnswered(t *testing.T) {
-	code, _, errOut := command(t, "", "explain", noHash, "--rpc-only", "--rpc", "base=http://127.0.0.1:1", "--sources", "off")
+	code, _, errOut := command(t, "", "explain", service.NoHash, "--rpc-only", "--rpc", "base=http://127.0.0.1:1", "--sources", "off")
 	if code != exitFault || !strings.Contains(errOut, "1 chain did not answer: base-mainnet") {
 		t.Errorf("exit %d, stderr %q", code, errOut)
 	}
@@ -212,7 +202,7 @@ func TestNobodyAnswered(t *testing.T) {
 // does not stop the rest and sets the exit code.
 func TestMany(t *testing.T) {
 	blk := fixture.Blocks(t)[0]
-	f := recordedNodes(t, stubnode.Options{})
+	f := service.RecordedNodes(t, stubnode.Options{})
 	var in strings.Builder
 	var want []string
 	for i, tx := range blk.Txs {
@@ -223,7 +213,7 @@ func TestMany(t *testing.T) {
 		in.WriteString("\n\n# a comment\n")
 		want = append(want, tx.Hash)
 	}
-	args := append([]string{"explain", "-", "--json", "--parallel", "5"}, rpcArgs(f)...)
+	args := append([]string{"explain", "-", "--json", "--parallel", "5"}, service.RPCFlags(f)...)
 	code, out, errOut := command(t, in.String(), args...)
 	if code != exitComplete || errOut != "" {
 		t.Errorf("exit %d, stderr %q", code, errOut)
@@ -233,12 +223,12 @@ func TestMany(t *testing.T) {
 	}
 	// The same as arguments, one without 0x and one as the page of an explorer.
 	page, bare := "https://etherscan.io/tx/"+want[1], want[2][2:]
-	code, out, errOut = command(t, "", append([]string{"explain", want[0], page, bare, "--json"}, rpcArgs(f)...)...)
+	code, out, errOut = command(t, "", append([]string{"explain", want[0], page, bare, "--json"}, service.RPCFlags(f)...)...)
 	if got := hashesOf(t, out); code != exitComplete || strings.Join(got, " ") != strings.Join(want[:3], " ") {
 		t.Errorf("exit %d, lines %q, stderr %q", code, got, errOut)
 	}
-	code, out, errOut = command(t, "nonsense\n"+want[0]+"\n"+noHash+" 1 2\n"+noHash+"\n", args...)
-	if got := hashesOf(t, out); code != exitBadInput || strings.Join(got, " ") != "nonsense "+want[0]+" "+noHash+" "+noHash {
+	code, out, errOut = command(t, "nonsense\n"+want[0]+"\n"+service.NoHash+" 1 2\n"+service.NoHash+"\n", args...)
+	if got := hashesOf(t, out); code != exitBadInput || strings.Join(got, " ") != "nonsense "+want[0]+" "+service.NoHash+" "+service.NoHash {
 		t.Errorf("exit %d, lines %q, stderr %q", code, got, errOut)
 	}
 	if strings.Count(errOut, "\n") != 3 {
@@ -259,14 +249,14 @@ func hashesOf(t *testing.T, out string) (hashes []string) {
 }
 
 func TestHTML(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	path := filepath.Join(t.TempDir(), "report.html")
-	args := append([]string{"explain", w.tx.Hash, "-q", "--html", path}, rpcArgs(w.flags)...)
+	args := append([]string{"explain", w.Tx.Hash, "-q", "--html", path}, service.RPCFlags(w.Flags)...)
 	if code, _, errOut := command(t, "", args...); code != exitComplete {
 		t.Fatalf("exit %d, %s", code, errOut)
 	}
 	page, err := os.ReadFile(path)
-	if err != nil || !bytes.Contains(page, []byte("Content-Security-Policy")) || !bytes.Contains(page, []byte(w.tx.Hash)) {
+	if err != nil || !bytes.Contains(page, []byte("Content-Security-Policy")) || !bytes.Contains(page, []byte(w.Tx.Hash)) {
 		t.Errorf("%d bytes, %v", len(page), err)
 	}
 	for _, made := range []bool{true, false} {
@@ -274,7 +264,7 @@ func TestHTML(t *testing.T) {
 		if made {
 			more = append(more, "--html", path)
 		}
-		if code, out, errOut := command(t, "", append(append([]string{"explain", w.tx.Hash, "-q"}, more...), rpcArgs(w.flags)...)...); code != exitComplete || !strings.Contains(out, fmt.Sprintf(`"htmlReport":%v`, made)) {
+		if code, out, errOut := command(t, "", append(append([]string{"explain", w.Tx.Hash, "-q"}, more...), service.RPCFlags(w.Flags)...)...); code != exitComplete || !strings.Contains(out, fmt.Sprintf(`"htmlReport":%v`, made)) {
 			t.Errorf("report %v: exit %d, %s %.300s", made, code, errOut, out)
 		}
 	}

@@ -24,43 +24,28 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/mpp"
-	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 	"txlens/transport/client"
 )
 
-// client makes one that pays the shop.
-func (s *shop) client(t *testing.T, dir string, limits client.Limits) *client.Client {
-	t.Helper()
-	c, err := client.New(client.Options{
-		Server: s.base, Key: s.key, Dir: dir, Limits: limits,
-		Chain:   client.Chain{ID: s.chain.ChainID(), Token: sandbox.PathUSD, RPC: []string{s.rpc}},
-		OnMoney: func(m client.Money) { t.Logf("%s %s %s", m.Kind, m.Amount, m.Text) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 // TestClientStream: from the first 402 to the refund.
 func TestClientStream(t *testing.T) {
-	s := newShop(t)
-	c := s.client(t, t.TempDir(), client.Limits{})
+	s := service.NewSeller(t)
+	c := s.NewClient(t, t.TempDir(), client.Limits{})
 	events := 0
-	a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(api.Event) { events++ })
+	a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(api.Event) { events++ })
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := cost(t, a.Result)
-	if a.Charged != want || a.Result.TxHash != s.w.tx.Hash || events == 0 || a.Recovered {
+	if a.Charged != want || a.Result.TxHash != s.World.Tx.Hash || events == 0 || a.Recovered {
 		t.Errorf("charged %s, want %s; %d events; %+v", a.Charged, want, events, a.Result.Summary)
 	}
 	// It is written again as it came, byte for byte.
 	var run api.RunRecovery
-	_, doc := read(t, s.send("GET", "/explain/run/"+a.RequestID, "", "", ""))
+	_, doc := service.ReadAnswer(t, s.Send("GET", "/explain/run/"+a.RequestID, "", "", ""))
 	if err := json.Unmarshal([]byte(doc), &run); err != nil || len(run.Frames) == 0 {
 		t.Fatalf("%v: %.200s", err, doc)
 	}
@@ -79,10 +64,10 @@ func TestClientStream(t *testing.T) {
 func TestClientCut(t *testing.T) {
 	f := func(where string, sever func(w *severed) bool) {
 		t.Helper()
-		s := newShop(t)
+		s := service.NewSeller(t)
 		w := cutOnce(t, s, sever)
-		c := s.client(t, t.TempDir(), client.Limits{})
-		a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+		c := s.NewClient(t, t.TempDir(), client.Limits{})
+		a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", where, err)
 			return
@@ -94,7 +79,7 @@ func TestClientCut(t *testing.T) {
 		if want := cost(t, a.Result); err != nil || end.Captured != want || a.Charged != want {
 			t.Errorf("%s: captured %s, charged %s, want %s; %v", where, end.Captured, a.Charged, want, err)
 		}
-		if rows := s.chain.Books().Channels; len(rows) != 1 {
+		if rows := s.Chain.Books().Channels; len(rows) != 1 {
 			t.Errorf("%s: %d channels", where, len(rows))
 		}
 	}
@@ -111,11 +96,11 @@ type severed struct {
 	done  atomic.Bool
 }
 
-// cutOnce puts a proxy before the shop that cuts one connection, when sever says so.
-func cutOnce(t *testing.T, s *shop, sever func(*severed) bool) *severed {
+// cutOnce puts a proxy before the seller that cuts one connection, when sever says so.
+func cutOnce(t *testing.T, s *service.Seller, sever func(*severed) bool) *severed {
 	t.Helper()
 	w := &severed{}
-	target, err := url.Parse(s.base)
+	target, err := url.Parse(s.Base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +119,7 @@ func cutOnce(t *testing.T, s *shop, sever func(*severed) bool) *severed {
 	}
 	front := httptest.NewServer(proxy)
 	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
-	s.base = front.URL
+	s.Base = front.URL
 	return w
 }
 
@@ -167,9 +152,9 @@ func (b *cutBody) Read(p []byte) (int, error) {
 // TestClientTopUp: a stream that costs more than the deposit goes on after top-ups,
 // which stop at the payer's ceiling.
 func TestClientTopUp(t *testing.T) {
-	s := newShop(t, "--suggested-deposit", "2", "--call-price", "rpc=250000000")
-	c := s.client(t, t.TempDir(), client.Limits{MaxDeposit: tempo.AmountFrom(6_000_000)})
-	a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+	s := service.NewSeller(t, "--suggested-deposit", "2", "--call-price", "rpc=250000000")
+	c := s.NewClient(t, t.TempDir(), client.Limits{MaxDeposit: tempo.AmountFrom(6_000_000)})
+	a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +163,7 @@ func TestClientTopUp(t *testing.T) {
 		t.Errorf("charged %s, want %s; %+v", a.Charged, want, ch)
 	}
 	var limit *client.LimitError
-	_, err = c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+	_, err = c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
 	var lost *client.LostRun
 	if !errors.As(err, &limit) || !errors.As(err, &lost) || limit.Allowed != tempo.AmountFrom(6_000_000) {
 		t.Errorf("above the ceiling: %v", err)
@@ -191,9 +176,9 @@ func TestClientTopUp(t *testing.T) {
 
 // TestClientJob: a job costs what a stream costs.
 func TestClientJob(t *testing.T) {
-	s := newShop(t)
-	c := s.client(t, t.TempDir(), client.Limits{})
-	a, err := c.ExplainJob(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
+	s := service.NewSeller(t)
+	c := s.NewClient(t, t.TempDir(), client.Limits{})
+	a, err := c.ExplainJob(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,17 +191,17 @@ func TestClientJob(t *testing.T) {
 // TestClientNextProcess: the next process goes on with the channel, also after one that
 // ended in the middle; what it lost is fetched for what is outstanding.
 func TestClientNextProcess(t *testing.T) {
-	s := newShop(t)
+	s := service.NewSeller(t)
 	dir := t.TempDir()
-	c := s.client(t, dir, client.Limits{})
+	c := s.NewClient(t, dir, client.Limits{})
 	ctx, stop := context.WithCancel(context.Background())
-	_, err := c.Explain(ctx, api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(api.Event) { stop() })
+	_, err := c.Explain(ctx, api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(api.Event) { stop() })
 	var lost *client.LostRun
 	if !errors.As(err, &lost) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("stopped: %v", err)
 	}
 	c.Close()
-	c = s.client(t, dir, client.Limits{})
+	c = s.NewClient(t, dir, client.Limits{})
 	var a *client.Answer
 	for end := time.Now().Add(20 * time.Second); a == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		a, err = c.Recover(context.Background(), lost.RequestID)
@@ -232,7 +217,7 @@ func TestClientNextProcess(t *testing.T) {
 		t.Errorf("%+v, %v", up, err)
 	}
 	end, err := c.CloseChannel(context.Background())
-	if rows := s.chain.Books().Channels; err != nil || end.Captured != want || len(rows) != 1 || rows[0].Captured.Uint64() != rows[0].Deposited.Uint64()-end.Refunded.Uint256().Uint64() {
+	if rows := s.Chain.Books().Channels; err != nil || end.Captured != want || len(rows) != 1 || rows[0].Captured.Uint64() != rows[0].Deposited.Uint64()-end.Refunded.Uint256().Uint64() {
 		t.Errorf("%+v, %v; want %s; %+v", end, err, want, rows)
 	}
 	if _, err := c.CloseChannel(context.Background()); !errors.Is(err, client.ErrNoChannel) {
@@ -245,20 +230,20 @@ func TestClientNextProcess(t *testing.T) {
 func TestClientRestart(t *testing.T) {
 	f := func(signal os.Signal) {
 		t.Helper()
-		s := newShop(t)
-		s.w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 500 * time.Millisecond})
+		s := service.NewSeller(t)
+		s.World.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 500 * time.Millisecond})
 		data := t.TempDir()
-		flags := slices.Concat(rpcArgs(s.w.flags), s.sells, s.flags, []string{"--grace", "1s"})
+		flags := slices.Concat(service.RPCFlags(s.World.Flags), s.Sells, s.Flags, []string{"--grace", "1s"})
 		server := serveProcess(t, data, flags...)
-		s.base = server.base
-		c := s.client(t, t.TempDir(), client.Limits{})
+		s.Base = server.base
+		c := s.NewClient(t, t.TempDir(), client.Limits{})
 		var once sync.Once
-		a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(e api.Event) {
+		a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(e api.Event) {
 			if e.Type == api.EventToolCall {
 				once.Do(func() {
 					server.cmd.Process.Signal(signal)
 					server.cmd.Wait()
-					serveProcess(t, data, append(flags, "--listen", strings.TrimPrefix(s.base, "http://"))...)
+					serveProcess(t, data, append(flags, "--listen", strings.TrimPrefix(s.Base, "http://"))...)
 				})
 			}
 		})
@@ -267,7 +252,7 @@ func TestClientRestart(t *testing.T) {
 			return
 		}
 		end, err := c.CloseChannel(context.Background())
-		rows := s.chain.Books().Channels
+		rows := s.Chain.Books().Channels
 		if want := cost(t, a.Result); err != nil || !a.Recovered || a.Charged != want || end.Captured != want || len(rows) != 1 {
 			t.Errorf("%v: charged %s, captured %s, want %s; %d channels; recovered %v, partial %v; %v",
 				signal, a.Charged, end.Captured, want, len(rows), a.Recovered, a.Result.Partial(), err)
@@ -280,9 +265,9 @@ func TestClientRestart(t *testing.T) {
 // TestBoughtExplain: what is bought prints as the server's result, byte for byte, and
 // stderr says what it cost and how to get the rest back.
 func TestBoughtExplain(t *testing.T) {
-	s := newShop(t)
+	s := service.NewSeller(t)
 	dir := t.TempDir()
-	_, secret := secretKey(1)
+	_, secret := service.SecretKey(1)
 	key := filepath.Join(dir, "payer.key")
 	if err := os.WriteFile(key, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
@@ -292,8 +277,8 @@ func TestBoughtExplain(t *testing.T) {
 		t.Helper()
 		var out strings.Builder
 		err := &stopping{word: "chain is", stop: onFound}
-		args = append([]string{"explain", "--server", s.base, "--key-file", key, "--wallet-dir", filepath.Join(dir, "wallet"),
-			"--settle-rpc", s.rpc, "--settle-chain", "42431", "--chain", "1", s.w.tx.Hash}, args...)
+		args = append([]string{"explain", "--server", s.Base, "--key-file", key, "--wallet-dir", filepath.Join(dir, "wallet"),
+			"--settle-rpc", s.RPC, "--settle-chain", "42431", "--chain", "1", s.World.Tx.Hash}, args...)
 		got := run(ctx, args, console{in: strings.NewReader(""), out: &out, err: err})
 		if got != code || !strings.Contains(err.String(), stderr) || strings.Contains(err.String(), secret[2:]) {
 			t.Errorf("%q: exit %d, %q; want %d with %q", args, got, err.String(), code, stderr)
@@ -309,7 +294,7 @@ func TestBoughtExplain(t *testing.T) {
 	var res struct {
 		TxHash string `json:"txHash"`
 	}
-	if err := stdjson.Unmarshal([]byte(doc), &res); err != nil || res.TxHash != s.w.tx.Hash {
+	if err := stdjson.Unmarshal([]byte(doc), &res); err != nil || res.TxHash != s.World.Tx.Hash {
 		t.Errorf("%v: %.200s", err, doc)
 	}
 	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "Swapped") {
@@ -317,10 +302,10 @@ func TestBoughtExplain(t *testing.T) {
 	}
 	f(1, "; --max-charge allows more; --run ", "--max-charge", "0.02")
 	f(2, "--max-charge: amount is not", "--max-charge", "a lot")
-	f(0, "stay in the channel for the next time, txlens wallet close --server "+s.base, "--json")
+	f(0, "stay in the channel for the next time, txlens wallet close --server "+s.Base, "--json")
 	f(0, "refunded", "--async", "--close")
 	// Ctrl-C, while the node is slow: once with a channel to close, once with one to keep.
-	s.w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Second})
+	s.World.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Second})
 	for _, last := range []string{"txlens: stopped; --run ", "refunded\ntxlens: stopped"} {
 		var more []string
 		if strings.HasPrefix(last, "refunded") {
@@ -336,7 +321,7 @@ func TestBoughtExplain(t *testing.T) {
 
 // stopping is stderr with somebody before it who presses Ctrl-C at a word.
 type stopping struct {
-	lockedBuffer
+	service.LogBuffer
 	word string
 	stop context.CancelFunc
 }
@@ -345,7 +330,7 @@ func (s *stopping) Write(p []byte) (int, error) {
 	if s.stop != nil && strings.Contains(string(p), s.word) {
 		s.stop()
 	}
-	return s.lockedBuffer.Write(p)
+	return s.LogBuffer.Write(p)
 }
 
 // cost is what a result must cost, by its own costs.
@@ -355,5 +340,5 @@ func cost(t *testing.T, r *api.Result) tempo.Amount {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tempo.AmountFrom(price(t, stdjson.RawMessage(raw)))
+	return tempo.AmountFrom(service.Price(t, stdjson.RawMessage(raw)))
 }

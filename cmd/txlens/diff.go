@@ -77,7 +77,7 @@ func (cmd *diffCmd) read(ctx context.Context, c console, name string) (*api.Resu
 	defer a.Close()
 	p := newProgress(c.err, c.errTTY, false)
 	defer p.end()
-	return local{a}.Explain(ctx, req, p.event)
+	return app.Local{Analyst: a}.Explain(ctx, req, p.event)
 }
 
 // maxResult bounds the file of a result.

@@ -17,6 +17,7 @@ import (
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/gethdata"
 	script "txlens/internal/testkit/scripted"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 )
 
@@ -37,7 +38,7 @@ func TestEval(t *testing.T) {
 	}
 	first, second := one("1"), one("8")
 	if first != second {
-		t.Errorf("two evaluations differ: %s", firstDifference([]byte(first), []byte(second)))
+		t.Errorf("two evaluations differ: %s", service.FirstDifference([]byte(first), []byte(second)))
 	}
 	var sheet evalSheet
 	if err := json.Unmarshal([]byte(first), &sheet); err != nil || len(sheet.Cases) != 7 || sheet.Cases[6].Name != "7-failed" || sheet.Totals.Judged != 15 {
@@ -49,7 +50,7 @@ func TestEval(t *testing.T) {
 func aCase(t *testing.T, expect string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	raw, err := tracerBundle(t, gethdata.TokenTransfer).Bytes()
+	raw, err := service.TracerBundle(t, gethdata.TokenTransfer).Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,9 +131,9 @@ func TestEvalModel(t *testing.T) {
 		if bytes.Contains(r.Body, []byte("0xc30c589a")) {
 			return script.Turn{Stop: "refusal"}
 		}
-		return submits(with("txType", "other"))
+		return service.Submission(service.With("txType", "other"))
 	})
-	flags := asksScript(t, "anthropic", s)
+	flags := service.ScriptedModel(t, "anthropic", s)
 	code, out, errOut := command(t, "", "eval", "demo", "--json", "--provider", "anthropic", "--provider-url", flags.ProviderURL, "--provider-key-file", flags.ProviderKey, "--model", "model-sonnet-4-6")
 	var sheet evalSheet
 	if err := json.Unmarshal([]byte(out), &sheet); err != nil || code != exitComplete {
@@ -146,7 +147,7 @@ func TestEvalModel(t *testing.T) {
 	if tot.Tokens != (evalTokens{1200, 540, 30_000, 1800}) || tot.CostUSD.String() != want.String() {
 		t.Errorf("%+v, cost %s, want %s", tot.Tokens, tot.CostUSD, want)
 	}
-	holdsNone(t, "the output", out+errOut, script.Key)
+	service.CheckLacks(t, "the output", out+errOut, script.Key)
 }
 
 // selectedTypes are what the kinds of the selected recorded transactions may be called,
@@ -182,16 +183,16 @@ func TestEvalRecorded(t *testing.T) {
 	if err := stdjson.Unmarshal(raw, &list); err != nil {
 		t.Fatal(err)
 	}
-	f := recordedNodes(t, stubnode.Options{})
+	f := service.RecordedNodes(t, stubnode.Options{})
 	f.Record, f.Deadline = t.TempDir(), analysis.DefaultDeadline
-	a, n := testAnalyst(t, f), 0
+	a, n := service.NewAnalyst(t, f), 0
 	for _, s := range list {
 		for _, w := range selectedTypes {
 			if !strings.HasPrefix(s.Category, w.kind) {
 				continue
 			}
 			n++
-			res := mustExplain(t, a, api.Request{TxHash: s.Hash, ChainID: s.ChainID})
+			res := service.MustExplain(t, a, api.Request{TxHash: s.Hash, ChainID: s.ChainID})
 			text := fmt.Sprintf("bundle = '%s-%s%s'\n[expect]\ntxType = ['%s']\n", res.Chain, s.Hash, app.BundleSuffix, strings.Join(texts(w.types), "', '"))
 			if err := os.WriteFile(filepath.Join(f.Record, s.Hash+".toml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

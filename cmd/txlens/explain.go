@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/app"
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/chain"
@@ -99,7 +100,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	defer a.Close()
-	return cmd.explain(ctx, c, local{a}, p, req)
+	return cmd.explain(ctx, c, app.Local{Analyst: a}, p, req)
 }
 
 // explain prints what a makes of the hash, or of many.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"txlens/internal/testkit/service"
 )
 
 const (
@@ -53,8 +54,8 @@ func TestExportFlagsApart(t *testing.T) {
 		}
 	}
 	f("give one of --json, --csv", "replay", swapBundle, "--json", "--mermaid")
-	f("give one of --json, --csv", "explain", noHash, "--svg", "flow", "--csv", "calls")
-	f("take one transaction", "explain", noHash, noHash, "--csv", "calls")
+	f("give one of --json, --csv", "explain", service.NoHash, "--svg", "flow", "--csv", "calls")
+	f("take one transaction", "explain", service.NoHash, service.NoHash, "--csv", "calls")
 	f("take one transaction", "explain", "-", "--mermaid")
-	f("transfers", "explain", noHash, "--csv", "nonsense")
+	f("transfers", "explain", service.NoHash, "--csv", "nonsense")
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"txlens/app"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 
 	"github.com/klauspost/compress/zstd"
@@ -56,17 +57,17 @@ func (c *counter) Write(b []byte) (int, error) {
 
 // TestHostileStdinOfManyLines: 100,000 lines cost the memory of a few.
 func TestHostileStdinOfManyLines(t *testing.T) {
-	s := newScene(t)
+	s := service.NewScene(t)
 	var out, errOut counter
-	args := append([]string{"explain", "-", "--json"}, rpcArgs(s.flags)...)
+	args := append([]string{"explain", "-", "--json"}, service.RPCFlags(s.Flags)...)
 	runtime.GC()
-	stop := watchHeap()
-	code := run(context.Background(), args, console{in: &lines{text: "0xno hash, but a line \x1b[2J of text\n", n: fewer(100_000)}, out: &out, err: &errOut})
+	stop := service.WatchHeap()
+	code := run(context.Background(), args, console{in: &lines{text: "0xno hash, but a line \x1b[2J of text\n", n: service.Fewer(100_000)}, out: &out, err: &errOut})
 	grew := stop()
-	if code != exitBadInput || int(out.lines.Load()) != fewer(100_000) || int(errOut.lines.Load()) != fewer(100_000) {
+	if code != exitBadInput || int(out.lines.Load()) != service.Fewer(100_000) || int(errOut.lines.Load()) != service.Fewer(100_000) {
 		t.Errorf("exit %d, %d lines out, %d lines of errors", code, out.lines.Load(), errOut.lines.Load())
 	}
-	if grew > 64<<20 && !raceEnabled {
+	if grew > 64<<20 && !service.RaceEnabled {
 		t.Errorf("the heap grew by %d MiB", grew>>20)
 	}
 }
@@ -90,19 +91,19 @@ func (c *cancelsAfter) Write(b []byte) (int, error) {
 // TestHostileStdinWithoutEnd: a stdin that never ends is read no faster than
 // results are written, and a stop is obeyed at once although the read is not over.
 func TestHostileStdinWithoutEnd(t *testing.T) {
-	s := newScene(t)
-	in := &lines{text: sceneHash + " 1\n", n: -1}
+	s := service.NewScene(t)
+	in := &lines{text: service.SceneHash + " 1\n", n: -1}
 	var errOut counter
 	ctx, cancel := context.WithCancel(context.Background())
 	out := cancelsAfter{n: 50, cancel: cancel}
-	args := append([]string{"explain", "-", "--json"}, rpcArgs(s.flags)...)
+	args := append([]string{"explain", "-", "--json"}, service.RPCFlags(s.Flags)...)
 	runtime.GC()
-	stop := watchHeap()
+	stop := service.WatchHeap()
 	code := run(ctx, args, console{in: in, out: &out, err: &errOut}) // the input has no end
 	if code == exitComplete {
 		t.Errorf("exit %d", code)
 	}
-	if grew := stop(); grew > 96<<20 && !raceEnabled {
+	if grew := stop(); grew > 96<<20 && !service.RaceEnabled {
 		t.Errorf("the heap grew by %d MiB", grew>>20)
 	}
 	if out.lines.Load() == 0 || in.read.Load() > 80*(out.lines.Load()+100) {
@@ -122,11 +123,11 @@ func (p *brokenPipe) Write(b []byte) (int, error) {
 
 // TestHostileStdoutClosed: when nobody reads on, analyses under way are stopped.
 func TestHostileStdoutClosed(t *testing.T) {
-	s := newScene(t)
-	s.node.SetFault("eth_getTransactionByHash", stubnode.Fault{Delay: time.Hour})
-	args := append([]string{"explain", "-", "--json", "--deadline", "1h"}, rpcArgs(s.flags)...)
+	s := service.NewScene(t)
+	s.Node.SetFault("eth_getTransactionByHash", stubnode.Fault{Delay: time.Hour})
+	args := append([]string{"explain", "-", "--json", "--deadline", "1h"}, service.RPCFlags(s.Flags)...)
 	var errOut bytes.Buffer
-	code := run(context.Background(), args, console{in: strings.NewReader("x\ny\n" + strings.Repeat(sceneHash+"\n", 10)), out: &brokenPipe{}, err: &errOut})
+	code := run(context.Background(), args, console{in: strings.NewReader("x\ny\n" + strings.Repeat(service.SceneHash+"\n", 10)), out: &brokenPipe{}, err: &errOut})
 	if code != exitFault || !strings.Contains(errOut.String(), "broken pipe") {
 		t.Errorf("exit %d: %s", code, &errOut)
 	}
@@ -157,11 +158,11 @@ func TestHostileSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newScene(t)
-	s.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Hour})
-	for _, args := range [][]string{{"explain", sceneHash, "-q", "--deadline", "1h"}, {"explain", "-", "--json", "--deadline", "1h"}} {
-		before := s.node.Calls("debug_traceTransaction")
-		cmd := exec.Command(bin, append(args, rpcArgs(s.flags)...)...)
+	s := service.NewScene(t)
+	s.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Hour})
+	for _, args := range [][]string{{"explain", service.SceneHash, "-q", "--deadline", "1h"}, {"explain", "-", "--json", "--deadline", "1h"}} {
+		before := s.Node.Calls("debug_traceTransaction")
+		cmd := exec.Command(bin, append(args, service.RPCFlags(s.Flags)...)...)
 		var errOut bytes.Buffer
 		cmd.Stderr = &errOut
 		in, err := cmd.StdinPipe()
@@ -171,8 +172,8 @@ func TestHostileSignal(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(in, sceneHash)
-		for s.node.Calls("debug_traceTransaction") == before {
+		fmt.Fprintln(in, service.SceneHash)
+		for s.Node.Calls("debug_traceTransaction") == before {
 			time.Sleep(5 * time.Millisecond)
 		}
 		cmd.Process.Signal(os.Interrupt)
@@ -215,7 +216,7 @@ func TestHostileBundles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+app.BundleSuffix)
 	rng := rand.New(rand.NewPCG(7, 7))
 	turns, codes := 240, map[int]int{}
-	if raceEnabled {
+	if service.RaceEnabled {
 		turns = 40
 	}
 	for i := range turns {
@@ -241,7 +242,7 @@ func TestHostileBundles(t *testing.T) {
 		if text := out + errOut; strings.Contains(text, "panic") || strings.Contains(text, "internal fault") || strings.Contains(text, "goroutine ") {
 			t.Errorf("turn %d, exit %d: %.500s", i, code, errOut)
 		}
-		noControls(t, "stderr", []byte(errOut))
+		service.NoControls(t, "stderr", []byte(errOut))
 	}
 	if codes[exitComplete] == 0 || codes[exitBadInput] == 0 {
 		t.Errorf("the mutations reach too little: exits %v", codes)

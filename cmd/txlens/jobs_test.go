@@ -16,6 +16,7 @@ import (
 
 	"txlens/app/settings"
 	"txlens/engine/api"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 )
 
@@ -40,7 +41,7 @@ func TestServedProcess(t *testing.T) {
 type serverProcess struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	log  *lockedBuffer
+	log  *service.LogBuffer
 	base string
 }
 
@@ -59,7 +60,7 @@ func serveProcess(t *testing.T, data string, more ...string) *serverProcess {
 // launch starts a server that is killed at the end of the test at the latest.
 func launch(t *testing.T, cmd *exec.Cmd) *serverProcess {
 	t.Helper()
-	s := &serverProcess{t: t, cmd: cmd, log: new(lockedBuffer)}
+	s := &serverProcess{t: t, cmd: cmd, log: new(service.LogBuffer)}
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *serverProcess {
 // serves waits until the server listens.
 func (s *serverProcess) serves() bool {
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if m := servingAt.FindStringSubmatch(s.log.String()); m != nil {
+		if m := service.ListeningAt.FindStringSubmatch(s.log.String()); m != nil {
 			s.base = "http://" + m[1]
 			return true
 		}
@@ -137,20 +138,20 @@ func (s *serverProcess) await(id string, want api.JobStatus) (job polled) {
 // TestKilledServer: a job outlives one kill of its server, and a second makes it an
 // error; what had ended stays as it was.
 func TestKilledServer(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	data := t.TempDir()
-	args := append([]string{"--max-jobs", "1"}, rpcArgs(w.flags)...)
-	body := `{"txHash":"` + w.tx.Hash + `","report":true}`
-	slow := func() { w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute}) }
+	args := append([]string{"--max-jobs", "1"}, service.RPCFlags(w.Flags)...)
+	body := `{"txHash":"` + w.Tx.Hash + `","report":true}`
+	slow := func() { w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute}) }
 
 	first := serveProcess(t, data, args...)
 	done := first.submit(body)
 	job := first.await(done, api.JobComplete)
-	if job.Result.TxHash != w.tx.Hash || job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
+	if job.Result.TxHash != w.Tx.Hash || job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
 		t.Errorf("%.300v", job)
 	}
 	slow()
-	running, waiting := first.submit(body), first.submit(`{"txHash":"`+w.tx.Hash+`"}`)
+	running, waiting := first.submit(body), first.submit(`{"txHash":"`+w.Tx.Hash+`"}`)
 	first.await(running, api.JobRunning)
 	first.kill()
 
@@ -162,7 +163,7 @@ func TestKilledServer(t *testing.T) {
 	second.await(waiting, api.JobPending)
 	second.kill()
 
-	w.node.ClearFaults()
+	w.Node.ClearFaults()
 	third := serveProcess(t, data, args...)
 	for _, id := range []string{running, waiting} {
 		if job := third.await(id, api.JobError); job.ErrorCode != "interrupted" || job.Error == "" {
@@ -174,7 +175,7 @@ func TestKilledServer(t *testing.T) {
 	third.await(once, api.JobRunning)
 	third.kill()
 
-	w.node.ClearFaults()
+	w.Node.ClearFaults()
 	fourth := serveProcess(t, data, args...)
 	if job := fourth.await(once, api.JobComplete); job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
 		t.Errorf("%.300v", job)
@@ -184,11 +185,11 @@ func TestKilledServer(t *testing.T) {
 // TestStoppedServer: SIGTERM is no crash. Its jobs go on at the next start, however
 // often, and a finished run is found again after it.
 func TestStoppedServer(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	data := t.TempDir()
-	args := append([]string{"--grace", "20ms"}, rpcArgs(w.flags)...)
+	args := append([]string{"--grace", "20ms"}, service.RPCFlags(w.Flags)...)
 	s := serveProcess(t, data, args...)
-	resp, err := http.Post(s.base+"/explain", "application/json", strings.NewReader(`{"txHash":"`+w.tx.Hash+`"}`))
+	resp, err := http.Post(s.base+"/explain", "application/json", strings.NewReader(`{"txHash":"`+w.Tx.Hash+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +199,8 @@ func TestStoppedServer(t *testing.T) {
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("%d %v", resp.StatusCode, err)
 	}
-	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
-	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
+	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
+	id := s.submit(`{"txHash":"` + w.Tx.Hash + `"}`)
 	for range 3 {
 		s.await(id, api.JobRunning)
 		s.cmd.Process.Signal(syscall.SIGTERM)
@@ -209,7 +210,7 @@ func TestStoppedServer(t *testing.T) {
 		}
 		s = serveProcess(t, data, args...)
 	}
-	w.node.ClearFaults()
+	w.Node.ClearFaults()
 	s.await(id, api.JobRunning)
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	s.cmd.Wait()
@@ -224,10 +225,10 @@ func TestStoppedServer(t *testing.T) {
 // TestBackup: a copy of the database serves like the first. It is refused while a
 // server runs that has no admin listener, and never writes over a file.
 func TestBackup(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	data, there := t.TempDir(), t.TempDir()
-	s := serveProcess(t, data, rpcArgs(w.flags)...)
-	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
+	s := serveProcess(t, data, service.RPCFlags(w.Flags)...)
+	id := s.submit(`{"txHash":"` + w.Tx.Hash + `"}`)
 	s.await(id, api.JobComplete)
 	file := filepath.Join(there, "txlens.db")
 	f := func(want int, says string, args ...string) {
@@ -249,7 +250,7 @@ func TestBackup(t *testing.T) {
 	f(exitBadInput, "exists", "--data", data, file)
 	f(exitBadInput, "no such file", "--data", t.TempDir(), file+"2")
 	f(exitBadInput, "write backup", "--data", data, filepath.Join(there, "none", "x"))
-	copied := serveProcess(t, there, rpcArgs(w.flags)...)
+	copied := serveProcess(t, there, service.RPCFlags(w.Flags)...)
 	copied.await(id, api.JobComplete)
 }
 

@@ -20,6 +20,7 @@ import (
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
+	"txlens/internal/testkit/service"
 	"txlens/transport/admin"
 	"txlens/transport/client"
 )
@@ -179,20 +180,20 @@ func freeAddress(t *testing.T) string {
 // the end the books of the chain come out to the last base unit.
 func TestKilledPaid(t *testing.T) {
 	kills := killsWanted(t, 5)
-	w := newStubWorld(t)
-	chain, rpc := newReserve(t, sandbox.Options{})
+	w := service.NewWorld(t)
+	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	bin, data, listen := buildBinary(t), t.TempDir(), freeAddress(t)
 	args := slices.Concat([]string{"serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data", data, "--call-price", "rpc=3000000"},
-		sellsBy(t, rpc), rpcArgs(w.flags))
+		service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 	const minted = 1e12
 	seed := dice.Seed(t)
 	var payers []*spender
 	for i := range 4 {
-		key, _ := secretKey(byte(20 + i))
+		key, _ := service.SecretKey(byte(20 + i))
 		if err := chain.Mint(sandbox.PathUSD, key.Address(), uint256.NewInt(minted)); err != nil {
 			t.Fatal(err)
 		}
-		payers = append(payers, &spender{t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: w.tx.Hash, told: map[common.Hash]*acknowledged{}, rnd: dice.Stream(seed, uint64(i)+1)})
+		payers = append(payers, &spender{t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: w.Tx.Hash, told: map[common.Hash]*acknowledged{}, rnd: dice.Stream(seed, uint64(i)+1)})
 	}
 	serve := func() *serverProcess {
 		s := launch(t, exec.Command(bin, args...))

@@ -21,6 +21,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/internal/dice"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 )
 
@@ -97,9 +98,9 @@ func (p *promises) crashed(surely bool) {
 // whatever it acknowledged must be there each time, in a legal state.
 func TestKilledUnderLoad(t *testing.T) {
 	kills := killsWanted(t, 6)
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	bin, data := buildBinary(t), t.TempDir()
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--max-jobs", "3", "--data", data}, rpcArgs(w.flags)...)
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--max-jobs", "3", "--data", data}, service.RPCFlags(w.Flags)...)
 	var all promises
 	seed := dice.Seed(t)
 	rnd := dice.Stream(seed, 0)
@@ -111,7 +112,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 	polls, interrupted := 0, 0
 	for n := range kills {
-		w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: dice.UpTo(rnd, 60*time.Millisecond)})
+		w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: dice.UpTo(rnd, 60*time.Millisecond)})
 		s := launch(t, exec.Command(bin, args...))
 		if early[n] {
 			time.Sleep(dice.UpTo(rnd, 300*time.Millisecond))
@@ -130,7 +131,7 @@ func TestKilledUnderLoad(t *testing.T) {
 			t.Fatalf("log of the last server: %s", s.log.String())
 		}
 	}
-	w.node.ClearFaults()
+	w.Node.ClearFaults()
 	s := launch(t, exec.Command(bin, args...))
 	if !s.serves() {
 		t.Fatalf("it does not serve: %s", s.log.String())
@@ -165,15 +166,15 @@ func (p *promises) counts() (jobs, runs int) {
 
 // loadAndKill lets clients ask until the server has acknowledged a job and a run, and
 // for up to 400 ms more, then kills it.
-func loadAndKill(s *serverProcess, w *stubWorld, all *promises, seed, round uint64) {
+func loadAndKill(s *serverProcess, w *service.World, all *promises, seed, round uint64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	defer c.CloseIdleConnections()
 	var hashes []string
-	for _, tx := range w.block.Txs[:8] {
+	for _, tx := range w.Block.Txs[:8] {
 		hashes = append(hashes, tx.Hash)
 	}
-	hashes = append(hashes, w.tx.Hash, noHash)
+	hashes = append(hashes, w.Tx.Hash, service.NoHash)
 	var wg sync.WaitGroup
 	block, stream := (*asking).block, (*asking).stream
 	for i, ask := range []func(*asking) error{(*asking).submit, block, block, block, stream, stream, stream} {
@@ -367,11 +368,11 @@ func (p *promise) verifyJob(t *testing.T, c *http.Client, base string) (final bo
 		legal = p.sure < 2 && len(members) == 2
 	case api.JobComplete:
 		final = true
-		legal = p.hash != noHash && job.Result.TxHash == p.hash && job.Result.AnalysisModel == "rules" && p.report == strings.HasPrefix(job.HTML, "<!") && job.Error+job.ErrorCode == ""
+		legal = p.hash != service.NoHash && job.Result.TxHash == p.hash && job.Result.AnalysisModel == "rules" && p.report == strings.HasPrefix(job.HTML, "<!") && job.Error+job.ErrorCode == ""
 	case api.JobError:
 		final = true
 		legal = job.Error != "" && members["result"] == nil && members["html"] == nil &&
-			(job.ErrorCode == api.CodeInterrupted && p.maybe >= 2 || job.ErrorCode == api.CodeNotFound && p.hash == noHash)
+			(job.ErrorCode == api.CodeInterrupted && p.maybe >= 2 || job.ErrorCode == api.CodeNotFound && p.hash == service.NoHash)
 	}
 	if !legal {
 		t.Errorf("%s after %d to %d crashes: %.500s", p.path, p.sure, p.maybe, body)

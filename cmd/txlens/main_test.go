@@ -2,29 +2,19 @@ package main
 
 import (
 	"os"
-	"txlens/app/settings"
+	"testing"
+	"txlens/internal/testkit/service"
 
 	"github.com/alecthomas/kong"
 )
 
-// ownSettings keeps the settings of the machine out of the tests, and servers that
-// run side by side off the one address of the admin listener. Processes that tests
-// start inherit both.
-func ownSettings() {
-	if os.Getenv(servedArgs) != "" {
-		return // a served process has what its test gave it
+// TestMain runs the tests without the settings of the machine, and holds the answers that
+// they receive to what the service says of itself.
+func TestMain(m *testing.M) {
+	if os.Getenv(servedArgs) == "" { // a served process has what its test gave it
+		service.ClearSettings()
 	}
-	serve, err := serveNode()
-	if err != nil {
-		panic(err)
-	}
-	for _, f := range serve.Flags {
-		for _, name := range f.Envs {
-			os.Unsetenv(name)
-		}
-	}
-	os.Unsetenv(settings.ProviderKeyEnv)
-	os.Setenv("TXLENS_ADMIN_LISTEN", settings.AdminOff)
+	os.Exit(service.RunDescribed(m))
 }
 
 // serveNode is the command serve as kong sees it.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,27 +8,15 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
+	"txlens/internal/testkit/service"
 )
 
 const providerKey = "sk-none-of-your-business-0123456789"
 
-// keyFile writes the key of a provider.
-func keyFile(t *testing.T, text string, mode os.FileMode) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "provider.key")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // TestModelSettings: what is wrong is told before anybody is asked, by the flag, and
 // without the key.
 func TestModelSettings(t *testing.T) {
-	good := keyFile(t, providerKey+"\n", 0o600)
+	good := service.KeyFile(t, providerKey+"\n", 0o600)
 	f := func(want string, args ...string) {
 		t.Helper()
 		code, out, errOut := command(t, "", append([]string{"serve", "--check", "--data", t.TempDir()}, args...)...)
@@ -55,10 +41,10 @@ func TestModelSettings(t *testing.T) {
 	f("--provider", "--provider", "somebody")
 	f("--provider-key-file: anthropic wants a key; name its file, or set TXLENS_PROVIDER_KEY", "--provider", "anthropic")
 	f("no such file", "--provider", "anthropic", "--provider-key-file", good+".not")
-	f("is empty", "--provider", "anthropic", "--provider-key-file", keyFile(t, "\n", 0o600))
-	f("others may read", "--provider", "anthropic", "--provider-key-file", keyFile(t, providerKey, 0o644))
-	f("a character that cannot be sent", "--provider", "anthropic", "--provider-key-file", keyFile(t, providerKey+"\nagain", 0o600))
-	f("is longer than 4096 bytes", "--provider", "anthropic", "--provider-key-file", keyFile(t, strings.Repeat(providerKey, 200), 0o600))
+	f("is empty", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, "\n", 0o600))
+	f("others may read", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, providerKey, 0o644))
+	f("a character that cannot be sent", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, providerKey+"\nagain", 0o600))
+	f("is longer than 4096 bytes", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, strings.Repeat(providerKey, 200), 0o600))
 	anthropic("")
 	anthropic("", "--model-id", "model-opus-5=own-opus", "--model-price", "model-opus-5=input:1,output:2", "--provider-url", "https://gateway.example/v9")
 	anthropic("--provider-url: the key would go to gateway.example unencrypted", "--provider-url", "http://gateway.example")
@@ -86,7 +72,7 @@ func TestModelSettings(t *testing.T) {
 // TestModelOfSettings: the settings reach the agent as they are meant.
 func TestModelOfSettings(t *testing.T) {
 	f := settings.Model{
-		Provider: "anthropic", ProviderKey: keyFile(t, providerKey+"\n", 0o600), Default: "model-sonnet-4-6", Turns: 3, Tokens: 4000, Budget: "0.25", Patience: time.Minute,
+		Provider: "anthropic", ProviderKey: service.KeyFile(t, providerKey+"\n", 0o600), Default: "model-sonnet-4-6", Turns: 3, Tokens: 4000, Budget: "0.25", Patience: time.Minute,
 		IDs: map[string]string{"model-haiku-4-5-20251001": "own"}, TokenPrices: map[string]string{"model-opus-4-8": "input:7,output:9"},
 	}
 	a, err := f.Agent()

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,26 +17,11 @@ import (
 
 	"txlens/app"
 	"txlens/engine/api"
+	"txlens/internal/testkit/service"
 	"txlens/internal/testkit/stubnode"
 )
 
 var adminAt = regexp.MustCompile(`"?admin"?[=:]"?([0-9.:]+)`)
-
-// operator asks an admin listener; its answers are in no description of the service.
-func operator(t *testing.T, url string) (status int, body string) {
-	t.Helper()
-	tr := &http.Transport{DisableKeepAlives: true}
-	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	out, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(out)
-}
 
 func (s *serverProcess) admin() string {
 	s.t.Helper()
@@ -64,43 +48,28 @@ func (s *serverProcess) send(method, path, body string, header http.Header) {
 	io.Copy(io.Discard, resp.Body)
 }
 
-// metric reads one sample of a scrape.
-func metric(t *testing.T, scrape, sample string) float64 {
-	t.Helper()
-	_, rest, found := strings.Cut(scrape, "\n"+sample+" ")
-	if !found {
-		return 0
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	v, err := strconv.ParseFloat(line, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // TestOperator: what a server of the command tells its operator is what happened,
 // and its database is copied while it serves.
 func TestOperator(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	data, there := t.TempDir(), t.TempDir()
-	s := serveProcess(t, data, append([]string{"--admin-listen", "127.0.0.1:0", "--log-level", "debug"}, rpcArgs(w.flags)...)...)
+	s := serveProcess(t, data, append([]string{"--admin-listen", "127.0.0.1:0", "--log-level", "debug"}, service.RPCFlags(w.Flags)...)...)
 	base := s.admin()
-	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
+	id := s.submit(`{"txHash":"` + w.Tx.Hash + `"}`)
 	s.await(id, api.JobComplete)
-	s.ask("POST", "/explain", `{"txHash":"`+w.tx.Hash+`"}`)
-	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 500})
-	w.node.SetFault("trace_transaction", stubnode.Fault{Status: 500})
-	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 500})
-	s.send("POST", "/explain", `{"txHash":"`+w.tx.Hash+`"}`, http.Header{"Content-Type": {"application/json"}})
+	s.ask("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`"}`)
+	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 500})
+	w.Node.SetFault("trace_transaction", stubnode.Fault{Status: 500})
+	w.Node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 500})
+	s.send("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`"}`, http.Header{"Content-Type": {"application/json"}})
 	s.ask("POST", "/explain", `{"txHash":"0x12"}`)
-	if status, body := operator(t, base+"/readyz"); status != 200 {
+	if status, body := service.AskAdmin(t, base+"/readyz"); status != 200 {
 		t.Errorf("readyz: %d %s", status, body)
 	}
-	_, scrape := operator(t, base+"/metrics")
+	_, scrape := service.AskAdmin(t, base+"/metrics")
 	f := func(sample string, least float64) {
 		t.Helper()
-		if got := metric(t, scrape, sample); got < least {
+		if got := service.Metric(t, scrape, sample); got < least {
 			t.Errorf("%s is %v, want %v or more", sample, got, least)
 		}
 	}
@@ -133,7 +102,7 @@ func TestOperator(t *testing.T) {
 	if err := os.Rename(backup("--data", data, "--admin="), filepath.Join(copied, "txlens.db")); err != nil {
 		t.Fatal(err)
 	}
-	serveProcess(t, copied, rpcArgs(w.flags)...).await(id, api.JobComplete)
+	serveProcess(t, copied, service.RPCFlags(w.Flags)...).await(id, api.JobComplete)
 
 	if code, out, errOut := command(t, "", "health", base); code != exitComplete || out != "ready\n" {
 		t.Errorf("health: exit %d, %s", code, errOut)
@@ -163,21 +132,21 @@ var planted = regexp.MustCompile(`(?i)secret(user|pass|path|query|key|context|vo
 // TestNothingLeaks: a server that holds and is sent secrets, and whose upstreams
 // fail in words that repeat them, writes none of them anywhere.
 func TestNothingLeaks(t *testing.T) {
-	w := newStubWorld(t)
-	url, _ := strings.CutPrefix(w.flags.RPC[0], "1=")
+	w := service.NewWorld(t)
+	url, _ := strings.CutPrefix(w.Flags.RPC[0], "1=")
 	args := []string{
 		"--admin-listen", "127.0.0.1:0", "--log-level", "debug", "--log-format", "json", "--rpc-only",
 		"--rpc", "1=http://SECRETuser:SECRETpass@" + strings.TrimPrefix(url, "http://") + "/v3/SECRETpath?key=SECRETquery",
 		"--rpc", "10=http://SECRETuser@127.0.0.1:1/SECRETpath",
-		"--etherscan-key", "SECRETkey", "--etherscan-url", w.flags.EtherscanURL + "/SECRETpath", "--sourcify-url", w.flags.SourcifyURL,
-		"--fourbyte-url", w.flags.FourByteURL, "--blockscout-url", w.flags.BlockscoutURL, "--llama-url", w.flags.LlamaURL,
+		"--etherscan-key", "SECRETkey", "--etherscan-url", w.Flags.EtherscanURL + "/SECRETpath", "--sourcify-url", w.Flags.SourcifyURL,
+		"--fourbyte-url", w.Flags.FourByteURL, "--blockscout-url", w.Flags.BlockscoutURL, "--llama-url", w.Flags.LlamaURL,
 	}
 	code, settings, errOut := command(t, "", append([]string{"serve", "--check", "--data", t.TempDir()}, args...)...)
 	if code != exitComplete {
 		t.Fatalf("exit %d, %s", code, errOut)
 	}
 	s := serveProcess(t, t.TempDir(), args...)
-	body := `{"txHash":"` + w.tx.Hash + `","chainId":1,"context":"SECRETcontext"}`
+	body := `{"txHash":"` + w.Tx.Hash + `","chainId":1,"context":"SECRETcontext"}`
 	send := func(method, path, accept, body string) {
 		t.Helper()
 		s.send(method, path, body, http.Header{
@@ -192,9 +161,9 @@ func TestNothingLeaks(t *testing.T) {
 		send("POST", "/explain/async", "application/json", body)
 	}
 	all()
-	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 403, Body: `{"error":"key SECRETpath of SECRETuser is not valid"}`})
-	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "see /v3/SECRETpath?key=SECRETquery"}})
-	w.sources.SetFault(stubnode.Etherscan, stubnode.Fault{Status: 403, Body: "apikey SECRETkey"})
+	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 403, Body: `{"error":"key SECRETpath of SECRETuser is not valid"}`})
+	w.Node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "see /v3/SECRETpath?key=SECRETquery"}})
+	w.Sources.SetFault(stubnode.Etherscan, stubnode.Fault{Status: 403, Body: "apikey SECRETkey"})
 	all()
 	send("POST", "/explain", "application/json", `{"txHash":"SECRETbody"}`)
 	send("POST", "/explain", "application/json", `SECRETbody`)
@@ -205,7 +174,7 @@ func TestNothingLeaks(t *testing.T) {
 
 	seen := map[string]string{"--check": settings}
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/", "/debug/pprof/goroutine?debug=2", "/debug/pprof/cmdline", "/debug/pprof/heap?debug=1"} {
-		_, seen[path] = operator(t, s.admin()+path)
+		_, seen[path] = service.AskAdmin(t, s.admin()+path)
 	}
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	s.cmd.Wait()
@@ -273,14 +242,14 @@ func TestCheckChangesNothing(t *testing.T) {
 // TestDrainedRun: a stream that the end of the grace period cuts says where its run
 // can be had, and the next server has it.
 func TestDrainedRun(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	data := t.TempDir()
-	args := append([]string{"--grace", "2s", "--admin-listen", "127.0.0.1:0"}, rpcArgs(w.flags)...)
+	args := append([]string{"--grace", "2s", "--admin-listen", "127.0.0.1:0"}, service.RPCFlags(w.Flags)...)
 	s := serveProcess(t, data, args...)
-	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
+	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "POST", s.base+"/explain", strings.NewReader(`{"txHash":"`+w.tx.Hash+`","chainId":1}`))
+	req, err := http.NewRequestWithContext(ctx, "POST", s.base+"/explain", strings.NewReader(`{"txHash":"`+w.Tx.Hash+`","chainId":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +265,7 @@ func TestDrainedRun(t *testing.T) {
 	admin := s.admin()
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if status, body := operator(t, admin+"/readyz"); status == 503 && strings.Contains(body, "draining") {
+		if status, body := service.AskAdmin(t, admin+"/readyz"); status == 503 && strings.Contains(body, "draining") {
 			break
 		}
 		if time.Now().After(end) {
@@ -317,7 +286,7 @@ func TestDrainedRun(t *testing.T) {
 
 	next := serveProcess(t, data, args...)
 	status, run := next.ask("GET", "/explain/run/"+id, "")
-	for _, want := range []string{`"type":"complete"`, `"type":"result","requestId":"` + id + `"`, `"analysisModel":"partial-synthesis"`, "the trace phase failed (the service is stopping)", w.tx.Hash} {
+	for _, want := range []string{`"type":"complete"`, `"type":"result","requestId":"` + id + `"`, `"analysisModel":"partial-synthesis"`, "the trace phase failed (the service is stopping)", w.Tx.Hash} {
 		if status != 200 || !strings.Contains(run, want) {
 			t.Errorf("%d %.400s lacks %s", status, run, want)
 		}

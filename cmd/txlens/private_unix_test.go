@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"txlens/internal/testkit/service"
 )
 
 // TestPrivateFiles: what the program writes that holds secrets, money or what callers
@@ -41,24 +42,24 @@ func TestPrivateFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A shop lays its secret into the data folder first; the folder is the test's.
-	s := newShop(t, "--admin-listen", "127.0.0.1:0")
-	os.Chmod(s.data, 0o700)
+	// A seller writes its secret into the data folder first; the folder is the test's.
+	s := service.NewSeller(t, "--admin-listen", "127.0.0.1:0")
+	os.Chmod(s.Data, 0o700)
 	c := newCustomer(t, s, 100)
 	c.dir = filepath.Join(t.TempDir(), "wallet")
 	c.wallet(exitComplete, nil, "open")
-	private(s.data)
+	private(s.Data)
 	private(c.dir)
 	private(c.keyFile)
 
 	copies := t.TempDir()
 	os.Chmod(copies, 0o700)
 	live, still := filepath.Join(copies, "live.db"), filepath.Join(copies, "still.db")
-	if code, _, errOut := command(t, "", "backup", "--data", s.data, live); code != exitComplete {
+	if code, _, errOut := command(t, "", "backup", "--data", s.Data, live); code != exitComplete {
 		t.Fatal(errOut)
 	}
-	s.stop()
-	if code, _, errOut := command(t, "", "backup", "--data", s.data, still); code != exitComplete {
+	s.Stop()
+	if code, _, errOut := command(t, "", "backup", "--data", s.Data, still); code != exitComplete {
 		t.Fatal(errOut)
 	}
 	private(copies)
@@ -75,11 +76,11 @@ func TestPrivateFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(restored, "txlens.db"), content, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, stop := startServeUntil(t, s.w, append(s.args(), "--data", restored)...)
+	_, stop := service.StartUntil(t, s.World, append(s.Args(), "--data", restored)...)
 	private(restored)
 	stop()
 	fresh := filepath.Join(t.TempDir(), "state", "txlens")
-	_, stop = startServeUntil(t, s.w, "--admin-listen", "127.0.0.1:0", "--data", fresh)
+	_, stop = service.StartUntil(t, s.World, "--admin-listen", "127.0.0.1:0", "--data", fresh)
 	private(filepath.Dir(fresh))
 	stop()
 	if files < 9 {

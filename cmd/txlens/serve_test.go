@@ -5,45 +5,24 @@ import (
 	stdjson "encoding/json"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+	"txlens/internal/testkit/service"
 )
-
-// lockedBuffer is a log that a test reads while the server writes.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-var servingAt = regexp.MustCompile(`"?address"?[=:]"?([0-9.:]+)`)
 
 // TestServe starts the command, asks it over HTTP and stops it as a signal would.
 func TestServe(t *testing.T) {
-	w := newStubWorld(t)
+	w := service.NewWorld(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var log lockedBuffer
+	var log service.LogBuffer
 	ended := make(chan int, 1)
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, rpcArgs(w.flags)...)
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, service.RPCFlags(w.Flags)...)
 	go func() { ended <- run(ctx, args, console{in: strings.NewReader(""), out: io.Discard, err: &log}) }()
 	var base string
 	for end := time.Now().Add(10 * time.Second); base == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if m := servingAt.FindStringSubmatch(log.String()); m != nil {
+		if m := service.ListeningAt.FindStringSubmatch(log.String()); m != nil {
 			base = "http://" + m[1]
 		}
 	}
@@ -83,12 +62,12 @@ func TestServe(t *testing.T) {
 		}
 	}
 	f("GET", "/health", "", 200, `"status":"ok"`)
-	f("POST", "/explain", `{"txHash":"`+w.tx.Hash+`"}`, 200, `"analysisModel":"rules"`)
-	f("POST", "/explain", `{"txHash":"`+w.tx.Hash+`","chainId":1,"report":true}`, 200, `<!`)
+	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`"}`, 200, `"analysisModel":"rules"`)
+	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":1,"report":true}`, 200, `<!`)
 	f("POST", "/explain", `{"txHash":"0x12"}`, 400, `txHash`)
-	f("POST", "/explain", `{"txHash":"`+w.tx.Hash+`","chainId":"1"}`, 400, `chainId`)
-	f("POST", "/explain", `{"txHash":"`+w.tx.Hash+`","chainId":987654321}`, 400, `chainId: chain is not supported`)
-	f("POST", "/explain", `{"txHash":"`+noHash+`"}`, 404, `not found`)
+	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":"1"}`, 400, `chainId`)
+	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":987654321}`, 400, `chainId: chain is not supported`)
+	f("POST", "/explain", `{"txHash":"`+service.NoHash+`"}`, 404, `not found`)
 	f("POST", "/explain", `{"txHash":"`+strings.Repeat("x", 70_000)+`"}`, 413, `error`)
 	f("GET", "/nowhere", "", 404, `error`)
 	cancel()

@@ -12,19 +12,20 @@ import (
 
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/testkit/service"
 )
 
-// customer uses the wallet's commands on a shop.
+// customer uses the wallet's commands at a seller.
 type customer struct {
 	t       *testing.T
-	s       *shop
+	s       *service.Seller
 	keyFile string
 	dir     string
 	account common.Address
 }
 
 // newCustomer makes a key by the command and gives its account money.
-func newCustomer(t *testing.T, s *shop, dollars uint64) *customer {
+func newCustomer(t *testing.T, s *service.Seller, dollars uint64) *customer {
 	t.Helper()
 	c := &customer{t: t, s: s, keyFile: filepath.Join(t.TempDir(), "key"), dir: t.TempDir()}
 	code, out, errOut := command(t, "", "wallet", "new", "--json", "--key-file", c.keyFile)
@@ -33,7 +34,7 @@ func newCustomer(t *testing.T, s *shop, dollars uint64) *customer {
 		t.Fatalf("exit %d, %s%s", code, out, errOut)
 	}
 	c.account = common.HexToAddress(made.Account)
-	if err := s.chain.Mint(sandbox.PathUSD, c.account, uint256.NewInt(dollars*1_000_000)); err != nil {
+	if err := s.Chain.Mint(sandbox.PathUSD, c.account, uint256.NewInt(dollars*1_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -42,9 +43,9 @@ func newCustomer(t *testing.T, s *shop, dollars uint64) *customer {
 // wallet runs a command; it must end with code and say all of the words.
 func (c *customer) wallet(code int, says []string, verb string, more ...string) (stdout string) {
 	c.t.Helper()
-	args := []string{"wallet", verb, "--key-file", c.keyFile, "--wallet-dir", c.dir, "--settle-chain", "42431", "--settle-rpc", c.s.rpc}
+	args := []string{"wallet", verb, "--key-file", c.keyFile, "--wallet-dir", c.dir, "--settle-chain", "42431", "--settle-rpc", c.s.RPC}
 	if verb != "balance" && verb != "channels" {
-		args = append(args, "--server", c.s.base)
+		args = append(args, "--server", c.s.Base)
 	}
 	got, out, errOut := command(c.t, "", append(args, more...)...)
 	for _, word := range says {
@@ -60,9 +61,9 @@ func (c *customer) wallet(code int, says []string, verb string, more ...string) 
 
 // TestWallet: from a new key to the refund.
 func TestWallet(t *testing.T) {
-	s := newShop(t)
+	s := service.NewSeller(t)
 	c := newCustomer(t, s, 100)
-	none := []string{"no channel is open with this server", "txlens wallet open --server " + s.base + " --key-file " + c.keyFile + " --wallet-dir " + c.dir + " --settle-chain 42431 --settle-rpc " + s.rpc + " opens one"}
+	none := []string{"no channel is open with this server", "txlens wallet open --server " + s.Base + " --key-file " + c.keyFile + " --wallet-dir " + c.dir + " --settle-chain 42431 --settle-rpc " + s.RPC + " opens one"}
 	c.wallet(exitComplete, []string{c.account.Hex(), "Balance  $100.00 on chain 42431"}, "balance")
 	c.wallet(exitComplete, []string{"No channel is open."}, "channels")
 	c.wallet(exitFault, none, "topup", "4")
@@ -73,20 +74,20 @@ func TestWallet(t *testing.T) {
 	c.wallet(exitFault, []string{"that would be $33.00 in its channel, and $32.00 are allowed; --max-deposit allows more"}, "topup", "12.5")
 	c.wallet(exitComplete, []string{"Deposit  $33.00"}, "topup", "12.5", "--max-deposit", "40")
 	c.wallet(exitComplete, []string{"$33.00 in 1 channel, of which $0.01 are signed for"}, "balance")
-	c.wallet(exitComplete, []string{s.base, "  open     33.00    0.01   0.00  "}, "channels", "--refresh")
+	c.wallet(exitComplete, []string{s.Base, "  open     33.00    0.01   0.00  "}, "channels", "--refresh")
 
 	var listed struct {
 		Server, ChannelID, State, Deposit, Signed string
 	}
-	if err := stdjson.Unmarshal([]byte(c.wallet(exitComplete, nil, "channels", "--json")), &listed); err != nil || listed.Server != s.base || listed.State != "open" || listed.Deposit != "33000000" || listed.Signed != "10000" {
+	if err := stdjson.Unmarshal([]byte(c.wallet(exitComplete, nil, "channels", "--json")), &listed); err != nil || listed.Server != s.Base || listed.State != "open" || listed.Deposit != "33000000" || listed.Signed != "10000" {
 		t.Errorf("%+v, %v", listed, err)
 	}
 	// What explain signs goes to the same channel.
-	code, _, errOut := command(t, "", "explain", s.w.tx.Hash, "--chain", "1", "--server", s.base, "--key-file", c.keyFile, "--wallet-dir", c.dir, "--settle-chain", "42431", "--settle-rpc", s.rpc)
+	code, _, errOut := command(t, "", "explain", s.World.Tx.Hash, "--chain", "1", "--server", s.Base, "--key-file", c.keyFile, "--wallet-dir", c.dir, "--settle-chain", "42431", "--settle-rpc", s.RPC)
 	if code != exitComplete || strings.Contains(errOut, "opened a channel") {
 		t.Errorf("explain: exit %d, %s", code, errOut)
 	}
-	rows := s.chain.Books().Channels
+	rows := s.Chain.Books().Channels
 	if len(rows) != 1 || rows[0].ID.Hex() != listed.ChannelID {
 		t.Fatalf("%+v", rows)
 	}
@@ -98,7 +99,7 @@ func TestWallet(t *testing.T) {
 	if err := stdjson.Unmarshal([]byte(c.wallet(exitComplete, nil, "close", "--json")), &end); err != nil || !end.Confirmed || end.Tx == "" {
 		t.Errorf("%+v, %v", end, err)
 	}
-	row := s.chain.Books().Channels[0]
+	row := s.Chain.Books().Channels[0]
 	if row.Open || row.Captured.Cmp(end.Captured.Uint256()) != 0 || row.Refunded.Cmp(end.Refunded.Uint256()) != 0 || end.Captured.IsZero() {
 		t.Errorf("%+v, told %+v", row, end)
 	}
@@ -110,14 +111,14 @@ func TestWallet(t *testing.T) {
 
 // TestWalletWithoutServer: a server that is gone does not keep the deposit.
 func TestWalletWithoutServer(t *testing.T) {
-	s := newShop(t)
+	s := service.NewSeller(t)
 	c := newCustomer(t, s, 100)
 	c.wallet(exitFault, nil, "request-close")
 	c.wallet(exitComplete, nil, "open")
-	c.wallet(exitFault, []string{"the chain refuses the transaction: CloseNotReady; ask for it first with txlens wallet request-close --server " + s.base}, "withdraw")
-	s.stop()
+	c.wallet(exitFault, []string{"the chain refuses the transaction: CloseNotReady; ask for it first with txlens wallet request-close --server " + s.Base}, "withdraw")
+	s.Stop()
 	c.wallet(exitFault, []string{"the channel is kept: try again, or get the deposit back from the chain with txlens wallet request-close"}, "close")
-	c.wallet(exitComplete, []string{"The chain gives the deposit back from ", "txlens wallet withdraw --server " + s.base, "what is signed for, $0.01"}, "request-close")
+	c.wallet(exitComplete, []string{"The chain gives the deposit back from ", "txlens wallet withdraw --server " + s.Base, "what is signed for, $0.01"}, "request-close")
 	c.wallet(exitFault, []string{"CloseNotReady; it gives the deposit back from "}, "withdraw")
 	c.wallet(exitComplete, []string{"closing, withdraw from "}, "channels")
 	if out := c.wallet(exitComplete, nil, "request-close", "--json"); !strings.Contains(out, `"state":"closing"`) || !strings.Contains(out, `"withdrawableAt":"`) {
@@ -127,7 +128,7 @@ func TestWalletWithoutServer(t *testing.T) {
 
 // TestWalletMistakes: what is wrong is said, in one line, and nothing is spent.
 func TestWalletMistakes(t *testing.T) {
-	s := newShop(t)
+	s := service.NewSeller(t)
 	c := newCustomer(t, s, 1)
 	f := func(code int, want, verb string, more ...string) {
 		t.Helper()
@@ -159,7 +160,7 @@ func TestWalletMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	f(exitBadInput, "others may read "+c.keyFile, "open")
-	if rows := s.chain.Books().Channels; len(rows) != 0 {
+	if rows := s.Chain.Books().Channels; len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
 }

@@ -4,7 +4,7 @@
 // changed file through -overlay.
 //
 //	go run ./internal/mutate -n 50 ./storage
-//	go run ./internal/mutate -n 30 -tests ./transport,./cmd/txlens -run 'Paid|Metered' ./transport
+//	go run ./internal/mutate -n 30 -tests ./transport,./app -run 'Paid|Metered' ./transport
 //
 // A change is one of: a condition is negated, a comparison or an operator replaced, a
 // statement, a call, a defer, an if or a case removed, a result replaced by nil, zero

@@ -1,0 +1,15 @@
+package app_test
+
+import (
+	"os"
+	"testing"
+
+	"txlens/internal/testkit/service"
+)
+
+// TestMain runs the tests without the settings of the machine, and holds the answers that
+// they receive to what the service says of itself.
+func TestMain(m *testing.M) {
+	service.ClearSettings()
+	os.Exit(service.RunDescribed(m))
+}

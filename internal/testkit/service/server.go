@@ -1,0 +1,123 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"txlens/app"
+	"txlens/app/settings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Start runs a server until the test ends, and returns the URL of its public
+// listener. more are further flags of txlens serve.
+func Start(t *testing.T, w *World, more ...string) (base string) {
+	t.Helper()
+	base, _ = StartUntil(t, w, more...)
+	return base
+}
+
+// StartUntil is startServe for a server that a test stops earlier.
+func StartUntil(t *testing.T, w *World, more ...string) (base string, stop func()) {
+	t.Helper()
+	var log LogBuffer
+	args := append([]string{"--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, RPCFlags(w.Flags)...)
+	ctx, cancel := context.WithCancel(context.Background())
+	o, err := ServerOptions(&log, append(args, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := app.New(ctx, o)
+	if err != nil {
+		t.Fatalf("%v; %s", err, log.String())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(s.Serve(ctx), s.Close()) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v: %s", err, log.String())
+		}
+	})
+	t.Cleanup(stop)
+	return "http://" + s.Address().String(), stop
+}
+
+// ServerOptions are the options that these flags of txlens serve mean. The environment
+// counts, too. The server logs to w.
+func ServerOptions(w io.Writer, args ...string) (app.Options, error) {
+	var s settings.Server
+	parser, err := kong.New(&s, kong.Vars(settings.Vars()))
+	if err != nil {
+		return app.Options{}, err
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return app.Options{}, err
+	}
+	if err := settings.InOneLine(s.Faults()); err != nil {
+		return app.Options{}, err
+	}
+	return s.Options(s.Logger(w))
+}
+
+// LogBuffer is a log that a test reads while the server writes.
+type LogBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *LogBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String returns what was logged so far.
+func (l *LogBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// ListeningAt finds the address of the public listener in a log.
+var ListeningAt = regexp.MustCompile(`"?address"?[=:]"?([0-9.:]+)`)
+
+// AskAdmin asks an admin listener; its answers are in no description of the service.
+func AskAdmin(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	tr := &http.Transport{DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(out)
+}
+
+// Metric reads one sample of a scrape.
+func Metric(t *testing.T, scrape, sample string) float64 {
+	t.Helper()
+	_, rest, found := strings.Cut(scrape, "\n"+sample+" ")
+	if !found {
+		return 0
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	v, err := strconv.ParseFloat(line, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
