@@ -173,6 +173,9 @@ func cutMany(t *testing.T, rec *powercut.Recording, dir string, before []string,
 		if found := lostAfter(filepath.Join(to, dir), append(rec.Said(at), before...)); len(found) > 0 {
 			lost = append(lost, fmt.Sprintf("cut %d after event %d of %d: %s", n, at, rec.Len(), strings.Join(found, "; ")))
 		}
+		if err := os.RemoveAll(to); err != nil { // all of them together take gigabytes
+			t.Fatal(err)
+		}
 		if enough(lost) {
 			break
 		}
