@@ -145,7 +145,7 @@ func TestEmbeddedTables(t *testing.T) {
 		}
 		sources[r.Source] = true
 	}
-	if n := len(publicTable); n > 6_000_000 || pub.Len() < 40_000 {
+	if n := len(publicPacked); n > 6_000_000 || pub.Len() < 40_000 {
 		t.Errorf("%d public labels in %d bytes", pub.Len(), n)
 	}
 	doc, err := os.ReadFile("../../docs/labels.md")

@@ -3,6 +3,7 @@ package label
 import (
 	_ "embed"
 	"sync"
+	"unsafe"
 
 	"txlens/engine/chain"
 	"txlens/engine/label/internal/flat"
@@ -17,8 +18,8 @@ var labelsPacked []byte
 //go:embed tokens.zst
 var tokensPacked []byte
 
-//go:embed public.tbl
-var publicTable string
+//go:embed public.zst
+var publicPacked []byte
 
 // Columns of the embedded tables.
 const (
@@ -34,7 +35,11 @@ var (
 	labels = sync.OnceValue(func() *table.Table { return unpack("labels", labelsPacked) })
 	tokens = sync.OnceValue(func() *table.Table { return unpack("tokens", tokensPacked) })
 	public = sync.OnceValue(func() *flat.Table {
-		t, err := flat.Open(publicTable)
+		raw, err := table.Unpack(publicPacked)
+		if err != nil {
+			panic("label: embedded public labels: " + err.Error())
+		}
+		t, err := flat.Open(unsafe.String(unsafe.SliceData(raw), len(raw))) // nobody changes raw
 		if err != nil {
 			// The table is part of the binary and checked by the tests.
 			panic("label: embedded public labels: " + err.Error())

@@ -1,5 +1,5 @@
 // Command gen makes the embedded tables of package label, labels.zst, tokens.zst and
-// public.tbl, from rows collected out of public packages and repositories. docs/labels.md
+// public.zst, from rows collected out of public packages and repositories. docs/labels.md
 // lists the sources with their licences.
 //
 // With -import it copies a collection of public labels into the folder of data instead,
@@ -66,7 +66,7 @@ func run(data, out string, without []string) error {
 	if err != nil {
 		return err
 	}
-	if err := writePublic(filepath.Join(out, "public.tbl"), public); err != nil {
+	if err := writePublic(filepath.Join(out, "public.zst"), public); err != nil {
 		return err
 	}
 	if err := write(filepath.Join(out, "tokens.zst"), tokens); err != nil {

@@ -11,6 +11,7 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/label"
 	"txlens/engine/label/internal/flat"
+	"txlens/engine/label/internal/table"
 	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -95,7 +96,11 @@ func slugOf(brand, category string) string {
 
 // writePublic packs the labels.
 func writePublic(path string, rows []flat.Row) error {
-	packed, err := flat.Encode(rows)
+	raw, err := flat.Encode(rows)
+	if err != nil {
+		return fmt.Errorf("pack labels: %w", err)
+	}
+	packed, err := table.Pack(raw)
 	if err != nil {
 		return fmt.Errorf("pack labels: %w", err)
 	}

@@ -1,5 +1,5 @@
-// Package flat is a table of labels that is read where the program's file holds it:
-// nothing is unpacked, and a look-up allocates nothing. A generator writes it.
+// Package flat is a table of labels that is read where it lies, in one string: nothing is
+// parsed into rows, and a look-up allocates nothing. A generator writes it.
 //
 // The layout, in little-endian integers: the magic; the number of rows; an index of the
 // first row of each value of the first 12 bits of an address; the addresses, sorted;

@@ -83,11 +83,30 @@ func Encode(rows []Row) ([]byte, error) {
 	for f := range fields {
 		raw = appendColumn(raw, rows, f)
 	}
+	return Pack(raw)
+}
+
+// Pack compresses a table of any layout.
+func Pack(raw []byte) ([]byte, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, fmt.Errorf("encode table: %w", err)
 	}
 	return enc.EncodeAll(raw, nil), nil
+}
+
+// Unpack returns what Pack compressed; it refuses more than 64 MiB.
+func Unpack(packed []byte) ([]byte, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	if err != nil {
+		return nil, fmt.Errorf("decode table: %w", err)
+	}
+	defer dec.Close()
+	raw, err := dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("decode table: %w", err)
+	}
+	return raw, nil
 }
 
 func appendChains(raw []byte, rows []Row) []byte {
@@ -134,14 +153,9 @@ var errShort = errors.New("table is cut or damaged")
 
 // Decode unpacks what Encode made.
 func Decode(packed []byte) (*Table, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	raw, err := Unpack(packed)
 	if err != nil {
-		return nil, fmt.Errorf("decode table: %w", err)
-	}
-	defer dec.Close()
-	raw, err := dec.DecodeAll(packed, nil)
-	if err != nil {
-		return nil, fmt.Errorf("decode table: %w", err)
+		return nil, err
 	}
 	t, err := parse(raw)
 	if err != nil {
