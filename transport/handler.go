@@ -15,6 +15,7 @@ import (
 
 	"txlens/actors/slots"
 	"txlens/engine/api"
+	"txlens/engine/chain"
 	"txlens/transport/wire"
 )
 
@@ -219,7 +220,7 @@ func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool
 		return req, false
 	}
 	// ParseRequest copies what it keeps, because fasthttp reuses the body.
-	req, err := api.ParseRequest(ctx.PostBody())
+	req, err := api.ParseRequestWith(ctx.PostBody(), chainBySlug)
 	if err == nil && req.View == "" {
 		req.View, err = viewOf(ctx, "")
 	}
@@ -231,6 +232,14 @@ func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool
 		return req, false
 	}
 	return req, true
+}
+
+// chainBySlug is the id of the chain that has this slug or alias.
+func chainBySlug(slug string) (id uint64, ok bool) {
+	if c, ok := chain.BySlug(slug); ok {
+		return c.ID, true
+	}
+	return 0, false
 }
 
 // checkCallback says what is wrong with the address to be told of the end of a job.

@@ -66,6 +66,7 @@ func TestServe(t *testing.T) {
 	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":1,"report":true}`, 200, `<!`)
 	f("POST", "/explain", `{"txHash":"0x12"}`, 400, `txHash`)
 	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":"1"}`, 400, `chainId`)
+	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":"ethereum-mainnet"}`, 200, `"chain":"ethereum-mainnet"`)
 	f("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","chainId":987654321}`, 400, `chainId: chain is not supported`)
 	f("POST", "/explain", `{"txHash":"`+service.NoHash+`"}`, 404, `not found`)
 	f("POST", "/explain", `{"txHash":"`+strings.Repeat("x", 70_000)+`"}`, 413, `error`)

@@ -101,22 +101,24 @@ var (
 // wrong value is told.
 var members = []struct {
 	name, want string
-	read       func(*Request, jsontext.Value) bool
+	read       func(*requestReader, jsontext.Value) bool
 }{
-	{"txHash", "must be a string of 0x and 64 hex digits", func(r *Request, v jsontext.Value) bool { return readString(&r.TxHash, v) }},
-	{"chainId", "must be a positive integer in plain digits; leave it out to have the chain found", readChainID},
-	{"context", "must be a string", func(r *Request, v jsontext.Value) bool { return readString(&r.Context, v) }},
+	{"txHash", "must be a string of 0x and 64 hex digits", func(r *requestReader, v jsontext.Value) bool { return readString(&r.TxHash, v) }},
+	{"chainId", "must be a positive integer in plain digits, or the slug of a chain such as base-mainnet; leave it out to have the chain found", readChainID},
+	{"context", "must be a string", func(r *requestReader, v jsontext.Value) bool { return readString(&r.Context, v) }},
 	{
 		"model",
 		"must be the name of a model; leave it out for the default",
-		func(r *Request, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" },
+		func(r *requestReader, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" },
 	},
 	{"report", "must be a boolean, true or false", readReport},
 	{"view", "must be one of " + strings.Join(ViewNames(), ", "), readView},
 	{
 		MemberCallback,
 		"must be an address as a string; leave it out to be told nothing",
-		func(r *Request, v jsontext.Value) bool { return readString(&r.CallbackURL, v) && r.CallbackURL != "" },
+		func(r *requestReader, v jsontext.Value) bool {
+			return readString(&r.CallbackURL, v) && r.CallbackURL != ""
+		},
 	},
 }
 
@@ -140,19 +142,27 @@ func readString(to *string, v jsontext.Value) bool {
 }
 
 // readChainID takes plain digits: 1.0 and 1e0 are the same number to some readers of
-// JSON and none at all to others.
-func readChainID(r *Request, v jsontext.Value) bool {
+// JSON and none at all to others. A string is the slug of a chain.
+func readChainID(r *requestReader, v jsontext.Value) bool {
+	if v.Kind() == '"' {
+		var slug string
+		known := r.bySlug != nil && readString(&slug, v)
+		if known {
+			r.ChainID, known = r.bySlug(slug)
+		}
+		return known
+	}
 	n, err := strconv.ParseUint(string(v), 10, 64)
 	r.ChainID = n
 	return err == nil && n > 0
 }
 
-func readReport(r *Request, v jsontext.Value) bool {
+func readReport(r *requestReader, v jsontext.Value) bool {
 	r.Report = v.Kind() == 't'
 	return r.Report || v.Kind() == 'f'
 }
 
-func readView(r *Request, v jsontext.Value) bool {
+func readView(r *requestReader, v jsontext.Value) bool {
 	var name string
 	if !readString(&name, v) || name == "" {
 		return false
@@ -165,8 +175,18 @@ func readView(r *Request, v jsontext.Value) bool {
 // ParseRequest reads a JSON body. What is wrong with it is a *BadRequest that names
 // the member: a wrong type, a missing txHash, a member that is not known or is given
 // twice. The body itself must be one JSON object in valid UTF-8.
-func ParseRequest(body []byte) (Request, error) {
-	var r Request
+func ParseRequest(body []byte) (Request, error) { return ParseRequestWith(body, nil) }
+
+// requestReader is a request while it is read.
+type requestReader struct {
+	Request
+	bySlug func(slug string) (chainID uint64, ok bool) // nil: no slugs are known
+}
+
+// ParseRequestWith is ParseRequest with chainId as a number or as one of the slugs that
+// bySlug knows.
+func ParseRequestWith(body []byte, bySlug func(slug string) (chainID uint64, ok bool)) (Request, error) {
+	r := requestReader{bySlug: bySlug}
 	dec := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true)) // told here, by name
 	if kind := dec.PeekKind(); kind != '{' {
 		if err := dec.SkipValue(); err != nil {
@@ -180,12 +200,12 @@ func ParseRequest(body []byte) (Request, error) {
 	if _, err := dec.ReadToken(); err != io.EOF {
 		return Request{}, badJSON(dec, err)
 	}
-	return r, r.Validate()
+	return r.Request, r.Validate()
 }
 
 // readMembers reads the object. What is wrong with a member is told once the whole
 // body is known to be JSON.
-func (r *Request) readMembers(dec *jsontext.Decoder) error {
+func (r *requestReader) readMembers(dec *jsontext.Decoder) error {
 	var wrong error
 	given := make([]bool, len(members))
 	if _, err := dec.ReadToken(); err != nil {
@@ -211,7 +231,7 @@ func (r *Request) readMembers(dec *jsontext.Decoder) error {
 	return wrong
 }
 
-func (r *Request) member(name string, v jsontext.Value, given []bool) error {
+func (r *requestReader) member(name string, v jsontext.Value, given []bool) error {
 	for i := range members {
 		m := &members[i]
 		switch {

@@ -44,7 +44,7 @@ func TestParseRequest(t *testing.T) {
 	f(`{"txHash":"0x12"}`, "txHash: must be 0x and 64 hex digits")
 
 	for _, v := range []string{`"1"`, `-1`, `-0`, `0`, `1.5`, `1.0`, `1e0`, `1E2`, `18446744073709551616`, `null`, `true`, `[1]`, `{}`} {
-		f(`{`+ok+`,"chainId":`+v+`}`, "chainId: must be a positive integer in plain digits; leave it out")
+		f(`{`+ok+`,"chainId":`+v+`}`, "chainId: must be a positive integer in plain digits, or the slug of a chain such as base-mainnet; leave it out")
 	}
 	for _, v := range []string{`"yes"`, `1`, `null`, `[]`} {
 		f(`{`+ok+`,"report":`+v+`}`, "report: must be a boolean, true or false")
@@ -201,4 +201,26 @@ func TestIsHash(t *testing.T) {
 		f(good[:30] + string([]byte{byte(c)}) + good[31:])
 		f(string([]byte{byte(c)}) + good[1:])
 	}
+}
+
+// TestParseRequestSlug: a chain may be named by a slug that the caller of the package knows.
+func TestParseRequestSlug(t *testing.T) {
+	bySlug := func(slug string) (uint64, bool) { return 8453, slug == "base-mainnet" }
+	f := func(value string, want uint64) {
+		t.Helper()
+		r, err := ParseRequestWith([]byte(`{"txHash":"`+someHash+`","chainId":`+value+`}`), bySlug)
+		if r.ChainID != want || (err == nil) != (want != 0) {
+			t.Errorf("%s: %d, %v", value, r.ChainID, err)
+		}
+		if _, err := ParseRequest([]byte(`{"txHash":"` + someHash + `","chainId":` + value + `}`)); (err == nil) != (want == 1) {
+			t.Errorf("%s without slugs: %v", value, err)
+		}
+	}
+	f(`1`, 1)
+	f(`"base-mainnet"`, 8453)
+	f(`"base\u002dmainnet"`, 8453)
+	f(`"8453"`, 0)
+	f(`"elsewhere"`, 0)
+	f(`""`, 0)
+	f(`null`, 0)
 }

@@ -68,7 +68,7 @@ func readWords(table string) map[string]string {
 // without a member.
 var memberDetails = map[string]schema{
 	"ExplainRequest.txHash":       {"pattern": api.HashPattern},
-	"ExplainRequest.chainId":      {"minimum": 1},
+	"ExplainRequest.chainId":      {"type": []any{"integer", "string"}, "minimum": 1},
 	"ExplainRequest.context":      {"maxLength": api.MaxContext},
 	"ExplainRequest.model":        {"enum": anys(api.ModelNames())},
 	"ExplainRequest.view":         {"enum": anys(api.ViewNames())},

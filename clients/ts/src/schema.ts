@@ -835,8 +835,8 @@ export interface components {
         ExplainRequest: {
             /** @description Of jobs alone: an address of HTTP that gets a signed POST when the job has ended (see WebhookMessage). Its origin must be one that the operator allows; where none is, any value is rejected. */
             callbackUrl?: string;
-            /** @description EIP-155 chain id of a supported chain, in plain digits: no fraction, no exponent. Without it all supported chains are asked in parallel; with it the search is saved. */
-            chainId?: number;
+            /** @description EIP-155 chain id of a supported chain, in plain digits: no fraction, no exponent; or the slug of the chain as a string, such as base-mainnet. Without it all supported chains are asked in parallel; with it the search is saved. */
+            chainId?: number | string;
             /** @description What you want to know, in your own words, at most 2048 bytes of UTF-8. Words such as exploit, attack, drain, vulnerability or triage have every check told of in nonFindings. */
             context?: string;
             /**
