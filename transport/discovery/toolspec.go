@@ -92,6 +92,11 @@ func explainInput(all map[string]schema) schema {
 	view["description"] = "How much of the result you get: summary (at most 8 KiB), standard (at most 64 KiB) or full (megabytes for a large trace). " +
 		"The member view of a smaller one counts what was left out and says how to get it."
 	members["view"], s["properties"] = view, members
+	// Not every vendor takes a list of types, and a model that knows the chain knows its id.
+	chainID := maps.Clone(members["chainId"].(schema))
+	chainID["type"] = "integer"
+	chainID["description"] = "EIP-155 id of the chain, in plain digits. Without it all supported chains are asked in parallel; with it the search is saved."
+	members["chainId"] = chainID
 	delete(members, api.MemberCallback) // a model asks for its job
 	return s
 }
