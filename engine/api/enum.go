@@ -36,6 +36,9 @@ func (Category) Enum() []any {
 		StorageCollision, WeakRandomness, SlippageExposure, PhishingApproval, PrivilegedAbuse, DenialOfService, UnknownCause}
 }
 
+// Enum lists the parts of a sequence in their order.
+func (SequencePart) Enum() []any { return []any{PartPreparation, PartAttack, PartLaundering} }
+
 // Enum lists the severities, the worst first.
 func (Severity) Enum() []any {
 	return []any{SeverityCritical, SeverityHigh, SeverityMedium, SeverityLow, SeverityInfo}

@@ -109,6 +109,10 @@ type Result struct {
 	// KnownIncident is what others published of this very transaction. It decides nothing.
 	KnownIncident *KnownIncident `json:"knownIncident,omitempty"`
 
+	// Sequence says which part of a longer sequence the transaction is; nil where it does not
+	// show itself as one.
+	Sequence *Sequence `json:"sequence,omitempty"`
+
 	// TraceAnnotations are comments of the agent, by Node.Index.
 	TraceAnnotations map[int]string `json:"traceAnnotations,omitempty"`
 
@@ -377,4 +381,20 @@ type KnownIncident struct {
 	Cause  string `json:"cause,omitempty"` // as published
 	Loss   string `json:"loss,omitempty"`  // as published
 	Source string `json:"source"`
+}
+
+// SequencePart is a part of a longer sequence of transactions.
+type SequencePart string
+
+// The parts, in their order.
+const (
+	PartPreparation SequencePart = "preparation"
+	PartAttack      SequencePart = "attack"
+	PartLaundering  SequencePart = "laundering"
+)
+
+// Sequence is the part that a transaction has in a longer sequence.
+type Sequence struct {
+	Part SequencePart `json:"part"`
+	Text string       `json:"text"` // for people
 }

@@ -61,6 +61,7 @@ func Build(ev *Evidence) *Case {
 	b.fee()
 	b.authorizations()
 	b.verdict()
+	b.r.Sequence = b.sequence()
 	return finish(&Case{
 		Evidence: ev, Result: r,
 		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words, RuleSentences: b.told,

@@ -53,8 +53,42 @@ func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
 			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.MaySpendAll, args...))
 		}
 	}
+	return append(risks, riskBulkApprovals(a)...)
+}
+
+// bulk is the number of tokens from which approvals of one owner to one spender are many.
+const bulk = 3
+
+// riskBulkApprovals: one owner lets one spender whom no label knows use several tokens, as a
+// page that drains accounts asks for in one signature.
+func riskBulkApprovals(a *facts.Reading) (risks []verdict.Risk) {
+	type pair struct{ owner, spender common.Address }
+	tokens := map[pair][]common.Address{}
+	var order []pair
+	for _, g := range a.Grants() {
+		limited := g.Amount != nil && g.Amount.Sign() == 0 || g.ID != nil
+		if g.Revoke || limited || !ownGrant(a, &g) || a.HasLabel(g.Spender) {
+			continue
+		}
+		p := pair{g.Owner, g.Spender}
+		if len(tokens[p]) == 0 {
+			order = append(order, p)
+		}
+		if !slices.Contains(tokens[p], g.Token) && len(tokens[p]) < maxBulk {
+			tokens[p] = append(tokens[p], g.Token)
+		}
+	}
+	for _, p := range order {
+		if n := len(tokens[p]); n >= bulk {
+			count := verdict.Count{N: n, Of: verdict.OfTokens}
+			risks = append(risks, flag(verdict.BulkApprovals, verdict.UnknownMaySpendSeveral, verdict.Who(p.spender), count, verdict.Who(p.owner)))
+		}
+	}
 	return risks
 }
+
+// maxBulk bounds the tokens of one owner and one spender that are counted.
+const maxBulk = 64
 
 // ownGrant reports whether a right is one that a user gave: the actor, the sender, or
 // somebody whose signature was brought. What contracts allow each other is plumbing.

@@ -294,6 +294,20 @@ func TestRisks(t *testing.T) {
 		return scene.New(scene.At(scene.Usdc), 0, scene.Input("approve(address,uint256)")).Log(scene.Usdc, "Approval(address,address,uint256)", []any{owner, scene.Router}, amount)
 	}
 	f("none", scene.New(scene.At(scene.Friend), 1, nil))
+	several := func(owner, spender common.Address, amount any, tokens ...common.Address) *scene.Scene {
+		sc := scene.New(scene.At(scene.Vault), 0, nil2())
+		for _, token := range tokens {
+			sc.Log(token, "Approval(address,address,uint256)", []any{owner, spender}, amount)
+		}
+		return sc
+	}
+	f("three tokens for one unknown spender", several(scene.User, scene.Bot, 5, scene.Usdc, scene.Weth, scene.Vault), "bulk_approvals")
+	f("three of them without limit", several(scene.User, scene.Bot, maxUint, scene.Usdc, scene.Weth, scene.Vault), "unlimited_approval", "unlimited_approval", "unlimited_approval", "bulk_approvals")
+	f("two tokens", several(scene.User, scene.Bot, 5, scene.Usdc, scene.Weth))
+	f("one token three times", several(scene.User, scene.Bot, 5, scene.Usdc, scene.Usdc, scene.Usdc))
+	f("three tokens that are taken back", several(scene.User, scene.Bot, 0, scene.Usdc, scene.Weth, scene.Vault))
+	f("three tokens of a contract", several(scene.Friend, scene.Bot, 5, scene.Usdc, scene.Weth, scene.Vault))
+	f("three tokens for two spenders", several(scene.User, scene.Bot, 5, scene.Usdc, scene.Weth).Log(scene.Vault, "Approval(address,address,uint256)", []any{scene.User, scene.Friend}, 5))
 	f("unlimited", approve(scene.User, maxUint), "unlimited_approval")
 	f("limited", approve(scene.User, 5))
 	power := func(bits uint, less int64) *big.Int {

@@ -11,6 +11,7 @@ var english = map[verdict.Form]string{
 	verdict.MaySpendAll:             "%s may spend any amount of %s of %s",
 	verdict.UnknownMaySpendAll:      "%s, which no label knows, may spend any amount of %s of %s",
 	verdict.MaySpendMoreThanSupply:  "%s may spend %s of %s, more than there are",
+	verdict.UnknownMaySpendSeveral:  "%s, which no label knows, may spend %s of %s; one call of it can take them all",
 	verdict.DelegatesToUnknown:      "an EIP-7702 authorization names the code of %s, which no label knows; code that an account runs may move all it holds",
 	verdict.OnlyZeroTransfers:       "only transfers of zero tokens between addresses that did not sign; they plant look-alike addresses in histories",
 	verdict.LookalikeCounterparty:   "%s, which moved %s, begins and ends like %s, another counterparty of %s",
@@ -58,6 +59,13 @@ var english = map[verdict.Form]string{
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
 	verdict.ReportedBy: "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",
+
+	// Parts of a longer sequence.
+	verdict.PartAttack:       "the attack itself",
+	verdict.PartAttackHidden: "the attack itself, and the hiding of its proceeds: %s went to %s, a mixer",
+	verdict.PartAllowances:   "preparation: allowances were given, which a later transaction can use; nothing was taken with them here",
+	verdict.PartBait:         "preparation: a false entry in a history, which works when its reader copies the address later",
+	verdict.PartHidden:       "after a theft: %s, which a public list reports for fraud or theft, put %s into a mixer",
 
 	// Findings: the rule that broke, and the items of evidence.
 	verdict.IsCalledBy:           "%s is called by %s",

@@ -49,6 +49,8 @@ type page struct {
 	Notes       []string
 	Labels      []party
 	MoreLabels  int
+	PartOf      string // which part of a longer sequence it is
+	Incident    string // what somebody published of it
 
 	names *names
 }
@@ -123,6 +125,18 @@ func newPage(r *api.Result, b bounds) *page {
 		p.Labels = append(p.Labels, n.party(a.Address))
 	}
 	p.MoreLabels = len(r.Addresses) - len(p.Labels)
+	if q := r.Sequence; q != nil {
+		p.PartOf = prose(q.Text, 400)
+	}
+	if k := r.KnownIncident; k != nil {
+		var words []string
+		for _, word := range []string{k.Name, k.Date, k.Cause, k.Loss} {
+			if word = prose(word, 200); word != "" {
+				words = append(words, word)
+			}
+		}
+		p.Incident = strings.Join(words, ", ") + " (published by " + prose(k.Source, 60) + "; it decides nothing here)"
+	}
 	p.known(r, b)
 	return p
 }

@@ -205,6 +205,8 @@ func (t *text) facts() {
 		t.fact(name, fee)
 	}
 	t.fact("Gas used", p.Gas)
+	t.fact("Part", p.PartOf)
+	t.fact("Known as", p.Incident)
 }
 
 func join2(a, b string) string {

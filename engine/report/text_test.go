@@ -179,3 +179,24 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestTextSequence: the part of a sequence and a published incident are told, and their
+// texts are cleaned.
+func TestTextSequence(t *testing.T) {
+	r := &api.Result{
+		Sequence:      &api.Sequence{Part: api.PartAttack, Text: "the attack\x1b[2J itself"},
+		KnownIncident: &api.KnownIncident{Name: "Vault", Date: "2023-01-02", Loss: "$1\nM", Source: "somebody"},
+	}
+	var out strings.Builder
+	if err := Text(&out, r, TextOptions{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Part       the attack", "itself", "Known as   Vault, 2023-01-02, $1 M (published by somebody; it decides nothing here)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Error("a control character is shown")
+	}
+}

@@ -14,6 +14,7 @@ const (
 	NoFlag Flag = iota
 	UnlimitedApproval
 	OperatorApproval
+	BulkApprovals
 	AccountDelegation
 	AddressPoisoning
 	FakeTransferEvent
@@ -68,6 +69,12 @@ var infos = [firstCause]Info{
 	OperatorApproval: {
 		Slug:     "operator_approval",
 		Title:    "approval for a whole collection to an unknown operator",
+		Category: api.PhishingApproval,
+		Severity: api.SeverityMedium,
+	},
+	BulkApprovals: {
+		Slug:     "bulk_approvals",
+		Title:    "approvals of several tokens to one unknown spender",
 		Category: api.PhishingApproval,
 		Severity: api.SeverityMedium,
 	},

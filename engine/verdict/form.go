@@ -13,6 +13,7 @@ const (
 	MaySpendAll
 	UnknownMaySpendAll
 	MaySpendMoreThanSupply
+	UnknownMaySpendSeveral
 	DelegatesToUnknown
 	OnlyZeroTransfers
 	LookalikeCounterparty
@@ -58,6 +59,13 @@ const (
 	UnusualGain
 	PossibleTakeover
 	ReportedBy
+
+	// Which part of a longer sequence the transaction is.
+	PartAttack
+	PartAttackHidden
+	PartAllowances
+	PartBait
+	PartHidden
 
 	// Findings: the rule that broke, and the items of evidence.
 	IsCalledBy

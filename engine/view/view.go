@@ -151,6 +151,9 @@ func (w *reducer) texts(r *api.Result) {
 		short.RunnerUp = Shorten(p.RunnerUp, w.text)
 		r.Provenance = &short
 	}
+	if q := r.Sequence; q != nil {
+		r.Sequence = &api.Sequence{Part: q.Part, Text: Shorten(q.Text, w.text)}
+	}
 	if k := r.KnownIncident; k != nil {
 		r.KnownIncident = &api.KnownIncident{
 			Name: Shorten(k.Name, w.text), Date: Shorten(k.Date, 32), Cause: Shorten(k.Cause, w.text),

@@ -908,6 +908,8 @@ export interface components {
             risks: string[];
             /** @description The risks of the rules for programs: flag, severity and explanation of each line. */
             risksDetail?: components["schemas"]["RiskDetail"][];
+            /** @description Which part of a longer sequence the transaction is; absent where it does not show itself as one. */
+            sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
             /** @description success or reverted: the transaction's own outcome, not that of the analysis. Empty only in a partial result that could learn it neither from the receipt nor from a trace. */
@@ -1440,6 +1442,8 @@ export interface components {
             risks: string[];
             /** @description The risks of the rules for programs: flag, severity and explanation of each line. */
             risksDetail?: components["schemas"]["RiskDetail"][];
+            /** @description Which part of a longer sequence the transaction is; absent where it does not show itself as one. */
+            sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
             /** @description success or reverted: the transaction's own outcome, not that of the analysis. Empty only in a partial result that could learn it neither from the receipt nor from a trace. */
@@ -1514,6 +1518,18 @@ export interface components {
              */
             requestId: string;
         };
+        /** @description Which part of a longer sequence of transactions this one is, where it shows itself as one. */
+        Sequence: {
+            /** @description The part: preparation, attack or laundering. */
+            part: components["schemas"]["SequencePart"];
+            /** @description The part for people, in one sentence. */
+            text: string;
+        };
+        /**
+         * @description A part of a longer sequence of transactions.
+         * @enum {string}
+         */
+        SequencePart: "preparation" | "attack" | "laundering";
         /** @description The agent follows a playbook from here on. */
         SkillCallEvent: {
             /**

@@ -51,6 +51,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 		p.Dropped = &d
 	}
 	r.Provenance = &p
+	r.Sequence = assemble.AfterModel(&r, c.Words)
 	return &r, d
 }
 
