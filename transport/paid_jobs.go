@@ -82,12 +82,18 @@ func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.
 		}
 	}
 	s.cfg.Payments.Seller.JobBegun(a.Bill, place)
+	submitted := false
+	defer func() {
+		if !submitted { // it may have panicked, too
+			s.cfg.Payments.Seller.JobEnded(a.Bill)
+		}
+	}()
 	if err := s.cfg.Jobs.SubmitAs(a.Bill, req); err != nil {
-		s.cfg.Payments.Seller.JobEnded(a.Bill)
 		s.void(p.Channel, order)
 		s.notSubmitted(ctx, err)
 		return
 	}
+	submitted = true
 	giveReceipt(ctx, a.Standing, p.ChallengeID)
 	s.accepted(ctx, a.Bill)
 }

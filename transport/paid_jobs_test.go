@@ -142,6 +142,16 @@ func TestShareOfJobs(t *testing.T) {
 	}
 	sh.till.fail("Charge", nil)
 	sh.wantReceipt(sh.buy("/explain/async", withContext("two"), voucher(20_000)), 202, 20_000, 20_000)
+	sh.s.cfg.Payments.Seller.JobEnded(jobs.ids[len(jobs.ids)-1])
+	// So does a job that could not be submitted because of a fault of the program.
+	sh.till.change(func() { sh.till.accepted = 30_000 })
+	jobs.panics = true
+	if a := sh.buy("/explain/async", withContext("three"), voucher(30_000)); a.status != 500 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	jobs.panics = false
+	sh.till.change(func() { sh.till.accepted = 40_000 })
+	sh.wantReceipt(sh.buy("/explain/async", withContext("four"), voucher(40_000)), 202, 40_000, 40_000)
 }
 
 // billed is a job or run that has ended or not, with its bill.

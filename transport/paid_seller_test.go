@@ -41,14 +41,19 @@ type shop struct {
 // paidJobs notes the ids of jobs.
 type paidJobs struct {
 	*fakeJobs
-	mu  sync.Mutex
-	ids []string
+	mu     sync.Mutex
+	ids    []string
+	panics bool
 }
 
 func (p *paidJobs) SubmitAs(id string, req api.Request) error {
 	p.mu.Lock()
 	p.ids = append(p.ids, id)
+	panics := p.panics
 	p.mu.Unlock()
+	if panics {
+		panic("the disk is gone")
+	}
 	return p.fakeJobs.SubmitAs(id, req)
 }
 

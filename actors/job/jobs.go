@@ -181,15 +181,20 @@ func (j *Jobs) SubmitAs(id string, req api.Request) error {
 	if j.closed() {
 		return api.ErrStopping
 	}
+	taken := false
+	defer func() {
+		if !taken { // the store may have panicked, too
+			j.load.Add(-1)
+		}
+	}()
 	if j.load.Add(1) > int64(j.o.Running+j.o.Queue) {
-		j.load.Add(-1)
 		return api.ErrBusy
 	}
 	row := Row{ID: id, Status: api.JobPending, Attempts: 1, Request: req}
 	if err := j.o.Store.PutJobs(row); err != nil {
-		j.load.Add(-1)
 		return err
 	}
+	taken = true
 	// If the queue has panicked, the next one finds the job on disk.
 	j.e.Send(j.generation.pid, accepted{row: row})
 	return nil

@@ -272,6 +272,14 @@ func TestSubmitRefuses(t *testing.T) {
 			t.Errorf("got %v, want what the store says", err)
 		}
 	}
+	store.refuse = func(Row) error { panic("a nil map, say") }
+	for range 5 {
+		func() {
+			defer func() { recover() }()
+			j.Submit(ask)
+			t.Error("the store did not panic")
+		}()
+	}
 	store.mu.Lock()
 	store.refuse = nil
 	store.mu.Unlock()
