@@ -220,7 +220,7 @@ func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool
 		return req, false
 	}
 	// ParseRequest copies what it keeps, because fasthttp reuses the body.
-	req, err := api.ParseRequestWith(ctx.PostBody(), chainBySlug)
+	req, err := api.ParseRequest(ctx.PostBody(), chainBySlug)
 	if err == nil && req.View == "" {
 		req.View, err = viewOf(ctx, "")
 	}

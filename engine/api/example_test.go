@@ -9,10 +9,10 @@ import (
 
 // A request is validated as a whole, before anything is asked or paid for.
 func ExampleParseRequest() {
-	req, err := api.ParseRequest([]byte(`{"txHash":"0xc30c589a09e92eb5649276e7ba7601068e42228857e42d26a39ff5912b2c7560","chainId":1}`))
+	req, err := api.ParseRequest([]byte(`{"txHash":"0xc30c589a09e92eb5649276e7ba7601068e42228857e42d26a39ff5912b2c7560","chainId":1}`), nil)
 	fmt.Println(req.ChainID, err)
 
-	_, err = api.ParseRequest([]byte(`{"txHash":"0xc30c"}`))
+	_, err = api.ParseRequest([]byte(`{"txHash":"0xc30c"}`), nil)
 	var bad *api.BadRequest
 	fmt.Println(errors.As(err, &bad), err)
 	// Output:

@@ -172,20 +172,17 @@ func readView(r *requestReader, v jsontext.Value) bool {
 	return err == nil
 }
 
-// ParseRequest reads a JSON body. What is wrong with it is a *BadRequest that names
-// the member: a wrong type, a missing txHash, a member that is not known or is given
-// twice. The body itself must be one JSON object in valid UTF-8.
-func ParseRequest(body []byte) (Request, error) { return ParseRequestWith(body, nil) }
-
 // requestReader is a request while it is read.
 type requestReader struct {
 	Request
 	bySlug func(slug string) (chainID uint64, ok bool) // nil: no slugs are known
 }
 
-// ParseRequestWith is ParseRequest with chainId as a number or as one of the slugs that
-// bySlug knows.
-func ParseRequestWith(body []byte, bySlug func(slug string) (chainID uint64, ok bool)) (Request, error) {
+// ParseRequest reads a JSON body. What is wrong with it is a *BadRequest that names
+// the member: a wrong type, a missing txHash, a member that is not known or is given
+// twice. The body itself must be one JSON object in valid UTF-8. chainId is a number, or
+// one of the slugs that bySlug knows; nil: it knows none.
+func ParseRequest(body []byte, bySlug func(slug string) (chainID uint64, ok bool)) (Request, error) {
 	r := requestReader{bySlug: bySlug}
 	dec := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true)) // told here, by name
 	if kind := dec.PeekKind(); kind != '{' {

@@ -16,7 +16,7 @@ const someHash = "0x0374cabdae148b333f73a939ce24c54a613f46db615599f3a25f850493a0
 func TestParseRequest(t *testing.T) {
 	f := func(body, wantErr string) {
 		t.Helper()
-		_, err := ParseRequest([]byte(body))
+		_, err := ParseRequest([]byte(body), nil)
 		switch {
 		case wantErr == "" && err != nil:
 			t.Errorf("%s: %v", body, err)
@@ -78,7 +78,7 @@ func TestParseRequest(t *testing.T) {
 // TestParseRequestSaysNoInternals: what the decoder says of a body stays inside.
 func TestParseRequestSaysNoInternals(t *testing.T) {
 	for _, body := range []string{``, `{`, `{"txHash":tru}`, `{"a" 1}`, "{\"a\":\"\xff\"}", `{"a":01}`, `{"chainId":1e999}`, `[`, `{}}`} {
-		_, err := ParseRequest([]byte(body))
+		_, err := ParseRequest([]byte(body), nil)
 		if err == nil || strings.Contains(err.Error(), "jsontext") || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "strconv") {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -89,7 +89,7 @@ func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"txHash":"` + someHash + `","chainId":1}`))
 	f.Add([]byte(`{"txHash":null,"context":{}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := ParseRequest(body)
+		r, err := ParseRequest(body, nil)
 		if err == nil && !regexp.MustCompile(HashPattern).MatchString(r.TxHash) {
 			t.Fatalf("accepted hash %q", r.TxHash)
 		}
@@ -208,11 +208,11 @@ func TestParseRequestSlug(t *testing.T) {
 	bySlug := func(slug string) (uint64, bool) { return 8453, slug == "base-mainnet" }
 	f := func(value string, want uint64) {
 		t.Helper()
-		r, err := ParseRequestWith([]byte(`{"txHash":"`+someHash+`","chainId":`+value+`}`), bySlug)
+		r, err := ParseRequest([]byte(`{"txHash":"`+someHash+`","chainId":`+value+`}`), bySlug)
 		if r.ChainID != want || (err == nil) != (want != 0) {
 			t.Errorf("%s: %d, %v", value, r.ChainID, err)
 		}
-		if _, err := ParseRequest([]byte(`{"txHash":"` + someHash + `","chainId":` + value + `}`)); (err == nil) != (want == 1) {
+		if _, err := ParseRequest([]byte(`{"txHash":"` + someHash + `","chainId":` + value + `}`), nil); (err == nil) != (want == 1) {
 			t.Errorf("%s without slugs: %v", value, err)
 		}
 	}

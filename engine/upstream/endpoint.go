@@ -16,7 +16,9 @@ type endpoint struct {
 	host    string
 	secrets secrets
 	slots   chan struct{}
-	breaker breaker
+	// breaker is for all calls but those for traces, which have their own: a node that
+	// cannot trace a large transaction in time answers all else.
+	breaker, traces breaker
 	noBatch atomic.Bool            // it rejected a batch
 	fault   atomic.Pointer[string] // what its last fault was; nil: none so far
 }
@@ -26,11 +28,21 @@ func newEndpoint(u *url.URL, c *Config) *endpoint {
 		url: u, host: u.Hostname(), secrets: secretsOf(u),
 		slots:   make(chan struct{}, c.MaxConcurrent),
 		breaker: breaker{limit: c.BreakerFaults, rest: c.BreakerRest},
+		traces:  breaker{limit: c.BreakerFaults, rest: c.BreakerRest},
 	}
 }
 
-// do runs one attempt as soon as a slot is free, if the circuit breaker allows it.
-func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
+// breakerOf is the circuit breaker of a method.
+func (e *endpoint) breakerOf(method string) *breaker {
+	if method == methodDebugTrace || method == methodParityTrace {
+		return &e.traces
+	}
+	return &e.breaker
+}
+
+// do runs one attempt as soon as a slot is free, if the circuit breaker of the method
+// allows it. method is empty for what is not JSON-RPC, and for batches.
+func (e *endpoint) do(ctx context.Context, method string, attempt func() *Error) *Error {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -40,13 +52,14 @@ func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
 	if err := stopped(ctx); err != nil {
 		return err
 	}
-	if !e.breaker.allow(time.Now()) {
+	breaker := e.breakerOf(method)
+	if !breaker.allow(time.Now()) {
 		return newError(KindBusy, e.resting())
 	}
 	result := judgeNeutral
 	// A panic below leaves as it came; it must not keep the trial of a half-open
 	// breaker with it.
-	defer func() { e.breaker.report(time.Now(), result) }()
+	defer func() { breaker.report(time.Now(), result) }()
 	err := attempt()
 	switch {
 	case err.fault():

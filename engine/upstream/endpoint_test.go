@@ -255,6 +255,41 @@ func TestBreakerSparesADeadEndpoint(t *testing.T) {
 	wantKind(t, ask(), "")
 }
 
+// TestTracesHaveTheirOwnBreaker: a node that fails at traces alone is still asked for all
+// else, and one that fails at all else for traces.
+func TestTracesHaveTheirOwnBreaker(t *testing.T) {
+	ch := mustChain(t, 1)
+	node, url := newNode(t, stubnode.Options{})
+	cfg := quick(url)
+	cfg.BreakerFaults, cfg.Retries = 3, -1
+	c := newClient(t, cfg)
+	receipt := func() error {
+		_, err := c.Session(nil, nil).Receipt(background(t), ch, hashA)
+		return err
+	}
+	traced := func() error {
+		_, err := c.Session(nil, nil).DebugTrace(background(t), ch, hashA, trace.Limits{})
+		return err
+	}
+	f := func(faulty string, broken, sound func() error) {
+		t.Helper()
+		node.ClearFaults()
+		node.SetFault(faulty, stubnode.Fault{Status: 500})
+		for range 3 {
+			wantKind(t, broken(), KindServer)
+		}
+		wantKind(t, broken(), KindBusy)
+		if k := kindOf(sound()); k == KindBusy || k == KindServer {
+			t.Errorf("after faults of %s the rest is %s", faulty, k)
+		}
+	}
+	f("debug_traceTransaction", traced, receipt)
+	node, url = newNode(t, stubnode.Options{})
+	cfg.Endpoints = quick(url).Endpoints
+	c = newClient(t, cfg)
+	f("eth_getTransactionReceipt", receipt, traced)
+}
+
 func TestDefiniteErrorsDoNotOpenTheBreaker(t *testing.T) {
 	node, url := newNode(t, stubnode.Options{})
 	cfg := quick(url)

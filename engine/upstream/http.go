@@ -45,6 +45,7 @@ func newHTTPClient(c *Config) *http.Client {
 // request is one HTTP exchange. A nil post makes it a GET.
 type request struct {
 	url     *url.URL
+	method  string // of JSON-RPC; empty for others and for batches
 	post    []byte
 	limit   int64
 	timeout time.Duration
@@ -53,7 +54,7 @@ type request struct {
 // exchange sends r and passes the bounded body to read, whatever the status. The timeout
 // covers all of it, except waiting for a slot.
 func (c *Client) exchange(ctx context.Context, e *endpoint, r request, read func(status int, h http.Header, b *body) *Error) *Error {
-	return e.do(ctx, func() *Error {
+	return e.do(ctx, r.method, func() *Error {
 		attempt, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		req, err := c.newRequest(attempt, r)

@@ -51,7 +51,7 @@ func (c *Client) rpc(ctx context.Context, ch *chain.Chain, r rpcCall, keep bool)
 // post makes one attempt at one endpoint.
 func (c *Client) post(ctx context.Context, e *endpoint, r rpcCall, keep bool) (out reply, err *Error) {
 	id := c.ids.Add(1)
-	req := request{url: e.url, post: appendRequest(nil, id, r.method, r.params), limit: r.limit, timeout: r.timeout}
+	req := request{url: e.url, method: r.method, post: appendRequest(nil, id, r.method, r.params), limit: r.limit, timeout: r.timeout}
 	err = c.exchange(ctx, e, req, func(status int, h http.Header, b *body) *Error {
 		if status != http.StatusOK {
 			return e.statusError(r.method, status, h, b)
