@@ -212,7 +212,7 @@ func TestParseRequestSlug(t *testing.T) {
 		if r.ChainID != want || (err == nil) != (want != 0) {
 			t.Errorf("%s: %d, %v", value, r.ChainID, err)
 		}
-		if _, err := ParseRequest([]byte(`{"txHash":"` + someHash + `","chainId":` + value + `}`), nil); (err == nil) != (want == 1) {
+		if _, err := ParseRequest([]byte(`{"txHash":"`+someHash+`","chainId":`+value+`}`), nil); (err == nil) != (want == 1) {
 			t.Errorf("%s without slugs: %v", value, err)
 		}
 	}

@@ -19,8 +19,8 @@ type endpoint struct {
 	// breaker is for all calls but those for traces, which have their own: a node that
 	// cannot trace a large transaction in time answers all else.
 	breaker, traces breaker
-	noBatch atomic.Bool            // it rejected a batch
-	fault   atomic.Pointer[string] // what its last fault was; nil: none so far
+	noBatch         atomic.Bool            // it rejected a batch
+	fault           atomic.Pointer[string] // what its last fault was; nil: none so far
 }
 
 func newEndpoint(u *url.URL, c *Config) *endpoint {
