@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/assemble"
 	"txlens/engine/check"
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
@@ -28,7 +29,7 @@ func minted(token, to string, n int) *trace.Frame {
 func TestExplained(t *testing.T) {
 	f := func(want string, root *trace.Frame) {
 		t.Helper()
-		if got := allFired(root); got != want {
+		if got := allFired(judged(t, root)); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
@@ -95,9 +96,9 @@ func TestExplained(t *testing.T) {
 }
 
 // allFired are all rules that fire in a scene, with ! where they decide.
-func allFired(root *trace.Frame) string {
+func allFired(c *assemble.Case) string {
 	var out []string
-	for _, f := range built(root).Triage.Fired {
+	for _, f := range c.Triage.Fired {
 		if f.Decisive {
 			f.Rule += "!"
 		}
@@ -164,7 +165,7 @@ func TestClaims(t *testing.T) {
 	paid.Children[0].Value.SetUint64(5)
 	asked := built(paid).Triage.Questions
 	if len(asked) == 0 {
-		t.Errorf("nothing asked: %s", allFired(paid))
+		t.Errorf("nothing asked: %s", allFired(built(paid)))
 	}
 	for _, q := range asked {
 		if s := evmsig.Func("getReward_1()"); s.Begins(q.Data) {

@@ -16,7 +16,7 @@ import (
 func firing(t *testing.T) func(want string, root *trace.Frame) {
 	return func(want string, root *trace.Frame) {
 		t.Helper()
-		if got := allFired(root); got != want {
+		if got := allFired(judged(t, root)); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func fire(t *testing.T, rule string) func(want string, root *trace.Frame) {
 	return func(want string, root *trace.Frame) {
 		t.Helper()
 		got := ""
-		for _, f := range built(root).Triage.Fired {
+		for _, f := range judged(t, root).Triage.Fired {
 			switch {
 			case f.Rule != rule:
 			case f.Decisive:

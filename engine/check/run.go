@@ -38,6 +38,8 @@ type Report struct {
 	Unusual   verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
 	Dealings  *verdict.Dealings // what the sender's side gave and took, where a rule fired; nil elsewhere
 	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
+
+	hits []hit // each place where one fired
 }
 
 var asked = regexp.MustCompile(
@@ -60,6 +62,9 @@ func Run(f *Facts) *Report {
 	r := &Report{}
 	l.att = l.newAttack()
 	r.Fired, r.Dealings = l.att.fired(), l.att.dealings()
+	if l.att != nil {
+		r.hits = l.att.all
+	}
 	l.flag()
 	r.Flags, r.Findings = l.raised, l.order(l.findings())
 	r.Questions = l.open()

@@ -6,10 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/assemble"
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -142,7 +140,7 @@ func attackBy(inside ...*trace.Frame) *trace.Frame {
 // fired are the rules that fire in a scene, with ! where they decide.
 func fired(t *testing.T, root *trace.Frame) string {
 	t.Helper()
-	c := assemble.Build(recorded.OfTree(1, "0x"+strings.Repeat("12", 32), treeOf(root)))
+	c := judged(t, root)
 	var out []string
 	for _, f := range c.Triage.Fired {
 		if f.Rule == "unpaid" || f.Rule == "robbed_by_others" {
