@@ -12,8 +12,13 @@ import (
 	"txlens/engine/trace"
 )
 
-// hitsOf are the descriptions of the hits of a test, in the order of its scenes.
-var hitsOf = map[string]*strings.Builder{}
+// judgement holds the scenes of a test, and the descriptions of their hits in the same order.
+type judgement struct {
+	scenes []*trace.Frame
+	hits   strings.Builder
+}
+
+var judgements = map[string]*judgement{}
 
 // judged judges a scene. All that its hits consist of is compared with a file of the test
 // at its end, because the rules that fire are not all that a guard decides: it chooses
@@ -22,32 +27,32 @@ var hitsOf = map[string]*strings.Builder{}
 func judged(t *testing.T, root *trace.Frame) *assemble.Case {
 	t.Helper()
 	c := built(root)
-	record(t, c)
+	j := judgements[t.Name()]
+	if j == nil {
+		j = new(judgement)
+		judgements[t.Name()] = j
+		t.Cleanup(func() {
+			delete(judgements, t.Name())
+			compare(t, ".txt", j.hits.String())
+			compare(t, ".variants", variants(t.Name(), j.scenes))
+		})
+	}
+	fmt.Fprintf(&j.hits, "scene %d\n", len(j.scenes))
+	for _, h := range c.Triage.Hits() {
+		fmt.Fprintf(&j.hits, "  %s\n", h)
+	}
+	j.scenes = append(j.scenes, clone(root))
 	return c
 }
 
-func record(t *testing.T, c *assemble.Case) {
-	t.Helper()
-	out := hitsOf[t.Name()]
-	if out == nil {
-		out = new(strings.Builder)
-		hitsOf[t.Name()] = out
-		t.Cleanup(func() { compareHits(t, out) })
-	}
-	scene := strings.Count(out.String(), "scene ")
-	fmt.Fprintf(out, "scene %d\n", scene)
-	for _, h := range c.Triage.Hits() {
-		fmt.Fprintf(out, "  %s\n", h)
-	}
-}
-
-func compareHits(t *testing.T, out *strings.Builder) {
-	file := filepath.Join("testdata", "hits", strings.ReplaceAll(t.Name(), "/", "-")+".txt")
+// compare compares a text with the file of the test that has this suffix.
+func compare(t *testing.T, suffix, out string) {
+	file := filepath.Join("testdata", "hits", strings.ReplaceAll(t.Name(), "/", "-")+suffix)
 	if *check.Update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +60,7 @@ func compareHits(t *testing.T, out *strings.Builder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, want := strings.Split(out.String(), "\n"), strings.Split(string(raw), "\n")
+	got, want := strings.Split(out, "\n"), strings.Split(string(raw), "\n")
 	scene := ""
 	for i := range max(len(got), len(want)) {
 		var g, w string

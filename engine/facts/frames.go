@@ -37,7 +37,8 @@ func (a *Reading) collectCalls() {
 
 // SameCall: a contract passes a call on as it came.
 func SameCall(outer, inner *trace.Frame) bool {
-	return len(outer.Input) >= 4 && [4]byte(outer.Input) == [4]byte(inner.Input) && len(outer.Input) == len(inner.Input)
+	n := len(outer.Input)
+	return n >= 4 && len(inner.Input) == n && [4]byte(outer.Input) == [4]byte(inner.Input)
 }
 
 // CallersOf are the contracts without a name that called a pool: they trade, for
