@@ -55,8 +55,9 @@ var mayImport = map[string][]string{
 	"engine/trace":          {"engine/ethrpc"},
 	"engine/replay":         {"engine/chain", "engine/ethrpc", "engine/trace"},
 	"engine/label":          {"engine/evmsig", "engine/protocol", "engine/chain", "engine/api"},
-	"engine/decode":         {"engine/evmsig", "engine/protocol", "engine/chain", "engine/ethrpc", "engine/api", "engine/trace"},
-	"engine/flow":           {"engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/trace"},
+	"engine/statediff":      {"engine/ethrpc"},
+	"engine/decode":         {"engine/statediff", "engine/evmsig", "engine/protocol", "engine/chain", "engine/ethrpc", "engine/api", "engine/trace"},
+	"engine/flow":           {"engine/statediff", "engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/trace"},
 	"engine/upstream":       {"engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/meter", "engine/trace"},
 	"engine/verdict":        {"engine/api", "engine/flow"},
 	"engine/facts":          {"engine/api", "engine/evmsig", "engine/protocol", "engine/chain", "engine/decode", "engine/ethrpc", "engine/flow", "engine/label", "engine/trace", "engine/verdict"},
@@ -68,9 +69,9 @@ var mayImport = map[string][]string{
 	"engine/agent/claim":    {"engine/facts", "engine/narrate", "engine/verdict", "engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace", "engine/check"},
 	"engine/agent/digest":   {"engine/verdict", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/playbook": {"engine/verdict", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/ethrpc", "engine/api", "engine/trace"},
-	"engine/agent/tool":     {"engine/evmsig", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
+	"engine/agent/tool":     {"engine/statediff", "engine/evmsig", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 	"engine/incident":       {"engine/label"},
-	"engine/assemble":       {"engine/incident", "engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
+	"engine/assemble":       {"engine/statediff", "engine/incident", "engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
 	"engine/gather":         {"engine/facts", "engine/evmsig", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/label", "engine/replay", "engine/trace", "engine/check", "engine/upstream"},
 }
 

@@ -65,3 +65,20 @@ func (Amplifier) Enum() []any {
 
 // Enum lists the kinds of evidence, the nearest to the data first.
 func (EvidenceKind) Enum() []any { return []any{Observed, Derived, Inferred} }
+
+// Enum lists what of an account may change.
+func (StateKind) Enum() []any {
+	return []any{StateBalance, StateNonce, StateCode, StateStorage}
+}
+
+// Enum lists what slots may hold.
+func (SlotKind) Enum() []any {
+	return []any{SlotImplementation, SlotAdmin, SlotBeacon, SlotOwner, SlotPendingOwner, SlotBalance, SlotAllowance, SlotTotalSupply,
+		SlotNFTOwner, SlotInitialized, SlotReentrancy, SlotPaused, SlotHandler, SlotGuard, SlotMapping, SlotArray}
+}
+
+// Enum lists how the name of a slot may be known.
+func (SlotBasis) Enum() []any { return []any{BasisPublished, BasisPreimage, BasisEvent} }
+
+// Enum lists how keys may be hashed.
+func (SlotOrder) Enum() []any { return []any{OrderSolidity, OrderVyper, OrderSolady} }

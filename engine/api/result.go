@@ -133,6 +133,11 @@ type Result struct {
 	// Authorizations are those of EIP-7702 that the transaction carried, in its order.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
 
+	// StateChanges are what the transaction changed in the state, by address, kind and slot;
+	// nil: no state diff was available. An empty list says that nothing changed.
+	StateChanges     []StateChange `json:"stateChanges,omitzero"`
+	StateChangesMeta *StateMeta    `json:"stateChangesMeta,omitempty"`
+
 	Provenance *Provenance `json:"provenance,omitempty"` // how the result is known
 
 	// View says what was left out; nil: this is the full result.

@@ -56,6 +56,7 @@ func Build(ev *Evidence) *Case {
 	b.meta()
 	b.name()
 	b.trace()
+	b.state()
 	b.transfers()
 	b.changes()
 	b.fee()

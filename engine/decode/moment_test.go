@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/statediff"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -81,43 +82,43 @@ func TestImplementationAsOfTheTransaction(t *testing.T) {
 			t.Errorf("%s: %s %v, then %s (%s); want %s %s, then %s", name, p.Kind, p.Behind, up, p.Doubt, kind, before, after)
 		}
 	}
-	code := proxyCode("7f" + slot1967.Hex()[2:])
-	was, is := held(code, slot1967, oldImpl), held(code, slot1967, newImpl)
+	code := proxyCode("7f" + statediff.Implementation.Hex()[2:])
+	was, is := held(code, statediff.Implementation, oldImpl), held(code, statediff.Implementation, newImpl)
 	upgraded := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: proxyAt, Topics: []common.Hash{evmsig.TopicUpgraded, common.BytesToHash(newImpl[:])}}}}
 	nothing := &ethrpc.StateDiff{}
 
 	f("unchanged", TxState{Before: was, After: was}, kind1967, oldImpl, none, false)
-	f("changed by it", TxState{Before: was, After: is, Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
-	f("set by it", TxState{Before: held("", slot1967, none), After: is, Diff: changed(proxyAt, slot1967, none, newImpl)}, kind1967, newImpl, none, false)
+	f("changed by it", TxState{Before: was, After: is, Diff: changed(proxyAt, statediff.Implementation, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
+	f("set by it", TxState{Before: held("", statediff.Implementation, none), After: is, Diff: changed(proxyAt, statediff.Implementation, none, newImpl)}, kind1967, newImpl, none, false)
 	f("changed by another", TxState{Before: was, After: is, Diff: nothing}, kind1967, oldImpl, none, true)
 	f("changed, no diff, announced", TxState{Before: was, After: is, Receipt: upgraded}, kind1967, oldImpl, newImpl, false)
 	f("changed, no diff, silent", TxState{Before: was, After: is}, kind1967, oldImpl, none, true)
-	f("made in this block", TxState{Before: held("", slot1967, none), After: is}, kind1967, newImpl, none, false)
+	f("made in this block", TxState{Before: held("", statediff.Implementation, none), After: is}, kind1967, newImpl, none, false)
 	f("only the end of the block", TxState{After: is}, kind1967, newImpl, none, false)
 
 	f("frames: old", TxState{After: is, Tree: ranThrough(oldImpl)}, kind1967, oldImpl, none, false)
-	f("frames: both, with diff", TxState{After: is, Tree: ranThrough(oldImpl, newImpl), Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
-	f("frames: the new one alone", TxState{After: is, Tree: ranThrough(newImpl), Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
+	f("frames: both, with diff", TxState{After: is, Tree: ranThrough(oldImpl, newImpl), Diff: changed(proxyAt, statediff.Implementation, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
+	f("frames: the new one alone", TxState{After: is, Tree: ranThrough(newImpl), Diff: changed(proxyAt, statediff.Implementation, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
 	f("frames: both, announced", TxState{After: is, Tree: ranThrough(oldImpl, newImpl), Receipt: upgraded}, kind1967, oldImpl, newImpl, false)
 
 	// Beacons.
 	code = proxyCode()
-	b1 := held(code, slotBeacon, beacon1).answers(beacon1, oldImpl)
-	b1new := held(code, slotBeacon, beacon1).answers(beacon1, newImpl)
-	b2 := held(code, slotBeacon, beacon2).answers(beacon2, newImpl)
+	b1 := held(code, statediff.Beacon, beacon1).answers(beacon1, oldImpl)
+	b1new := held(code, statediff.Beacon, beacon1).answers(beacon1, newImpl)
+	b2 := held(code, statediff.Beacon, beacon2).answers(beacon2, newImpl)
 	f("beacon", TxState{Before: b1, After: b1}, kindBeacon, oldImpl, none, false)
 	f("beacon upgraded", TxState{Before: b1, After: b1new, Diff: changed(beacon1, common.Hash{31: 1}, oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
 	f("beacon upgraded by another", TxState{Before: b1, After: b1new, Diff: nothing}, kindBeacon, oldImpl, none, true)
-	both := held(code, slotBeacon, beacon2).answers(beacon2, newImpl)
+	both := held(code, statediff.Beacon, beacon2).answers(beacon2, newImpl)
 	both.calls[beacon1] = map[string]common.Address{"5c60da1b": oldImpl}
-	f("beacon exchanged", TxState{Before: both, After: both, Diff: changed(proxyAt, slotBeacon, beacon1, beacon2)}, kindBeacon, oldImpl, newImpl, false)
-	f("beacon in the frames", TxState{After: held(proxyCode("7f"+slotBeacon.Hex()[2:]), slotBeacon, beacon1), Tree: ranThrough(oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
-	f("beacon of ERC-7760", TxState{Before: b2, After: held(common.Bytes2Hex(proxyPatterns[17].fill(none)), slotBeacon, beacon2).answers(beacon2, newImpl)}, kind7760b, newImpl, none, false)
+	f("beacon exchanged", TxState{Before: both, After: both, Diff: changed(proxyAt, statediff.Beacon, beacon1, beacon2)}, kindBeacon, oldImpl, newImpl, false)
+	f("beacon in the frames", TxState{After: held(proxyCode("7f"+statediff.Beacon.Hex()[2:]), statediff.Beacon, beacon1), Tree: ranThrough(oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
+	f("beacon of ERC-7760", TxState{Before: b2, After: held(common.Bytes2Hex(proxyPatterns[17].fill(none)), statediff.Beacon, beacon2).answers(beacon2, newImpl)}, kind7760b, newImpl, none, false)
 
 	// The other places.
 	f("getter", TxState{Before: held(proxyCode("63aaf10f42"), common.Hash{}, none), After: withGetter("aaf10f42", newImpl)}, "getter", newImpl, none, false)
 	f("comptroller", TxState{After: withGetter("bb82aa5e", newImpl)}, "getter", newImpl, none, false)
-	f("ERC-7760", TxState{After: held(common.Bytes2Hex(proxyPatterns[15].fill(none))+"0102", slot1967, newImpl)}, kind7760, newImpl, none, false)
+	f("ERC-7760", TxState{After: held(common.Bytes2Hex(proxyPatterns[15].fill(none))+"0102", statediff.Implementation, newImpl)}, kind7760, newImpl, none, false)
 	f("Sequence", TxState{After: held(common.Bytes2Hex(proxyPatterns[19].fill(none)), common.BytesToHash(proxyAt[:]), newImpl)}, kindSequence, newImpl, none, false)
 	f("Safe", TxState{Before: held(proxyCode("7fa619486e"+strings.Repeat("00", 28)), common.Hash{}, oldImpl), After: held(proxyCode("7fa619486e"+strings.Repeat("00", 28)), common.Hash{}, newImpl),
 		Diff: changed(proxyAt, common.Hash{}, oldImpl, newImpl)}, "safe", oldImpl, newImpl, false)
@@ -136,9 +137,9 @@ func withGetter(selector string, to common.Address) *state {
 
 // TestUpgrades: the standard slots of a diff, contracts in order; what is no address is none.
 func TestUpgrades(t *testing.T) {
-	d := changed(proxyAt, slot1967, oldImpl, newImpl)
-	d.Pre[beacon1] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slotAdmin: common.BytesToHash(oldImpl[:])}}
-	d.Post[beacon2] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slotBeacon: common.BytesToHash(newImpl[:]), slot1822: {1}}}
+	d := changed(proxyAt, statediff.Implementation, oldImpl, newImpl)
+	d.Pre[beacon1] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{statediff.Admin: common.BytesToHash(oldImpl[:])}}
+	d.Post[beacon2] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{statediff.Beacon: common.BytesToHash(newImpl[:]), statediff.Proxiable: {1}}}
 	want := []Upgrade{{proxyAt, kind1967, oldImpl, newImpl}, {beacon1, kindAdmin, oldImpl, common.Address{}}, {beacon2, kindBeacon, common.Address{}, newImpl}}
 	if got := Upgrades(d); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

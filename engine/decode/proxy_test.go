@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/statediff"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -46,11 +47,11 @@ func TestSlotsAreThoseOfTheStandards(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	f(slot1967, "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")
-	f(slotBeacon, "0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")
-	f(slotZeppelinos, "0x7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")
-	f(slot1822, "0xc5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")
-	f(slotMatic, "0xbaab7dbf64751104133af04abc7d9979f0fda3b059a322a8333f533d3f32bf7f")
+	f(statediff.Implementation, "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")
+	f(statediff.Beacon, "0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")
+	f(statediff.Zeppelinos, "0x7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")
+	f(statediff.Proxiable, "0xc5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")
+	f(statediff.Matic, "0xbaab7dbf64751104133af04abc7d9979f0fda3b059a322a8333f533d3f32bf7f")
 	f(slotDiamond, "0xc8fcad8db84d3cc18b4c41d551ea0ee66dd599cde068d998e57d5e09332c131c")
 }
 
@@ -82,7 +83,7 @@ func TestImplementation(t *testing.T) {
 	}
 
 	f(&state{code: code("")}, nil, "")
-	f(&state{code: code(plain), slots: slots(slot1967, b)}, nil, "") // no DELEGATECALL: no proxy
+	f(&state{code: code(plain), slots: slots(statediff.Implementation, b)}, nil, "") // no DELEGATECALL: no proxy
 	f(&state{code: code("ef0100" + hexOf(b))}, nil, "eip7702", b)
 
 	// Minimal proxies.
@@ -95,11 +96,11 @@ func TestImplementation(t *testing.T) {
 	f(&state{code: code("363d3d373d3d3d363d73" + hexOf(b) + "5af43d82803e903d91602b57fd5bf3" + "deadbeef")}, nil, "eip1167", b)
 
 	// Storage.
-	f(&state{code: code(proxyCode()), slots: slots(slot1967, b)}, nil, "eip1967", b)
-	f(&state{code: code(proxyCode()), slots: slots(slotBeacon, c), calls: map[common.Address]map[string]common.Address{c: {"5c60da1b": b}}}, nil, "beacon", b)
-	f(&state{code: code(proxyCode("7f" + slotZeppelinos.Hex()[2:])), slots: slots(slotZeppelinos, b)}, nil, "zeppelinos", b)
-	f(&state{code: code(proxyCode("7f" + slot1822.Hex()[2:])), slots: slots(slot1822, b)}, nil, "eip1822", b)
-	f(&state{code: code(proxyCode("7f" + slotMatic.Hex()[2:])), slots: slots(slotMatic, b)}, nil, "matic", b)
+	f(&state{code: code(proxyCode()), slots: slots(statediff.Implementation, b)}, nil, "eip1967", b)
+	f(&state{code: code(proxyCode()), slots: slots(statediff.Beacon, c), calls: map[common.Address]map[string]common.Address{c: {"5c60da1b": b}}}, nil, "beacon", b)
+	f(&state{code: code(proxyCode("7f" + statediff.Zeppelinos.Hex()[2:])), slots: slots(statediff.Zeppelinos, b)}, nil, "zeppelinos", b)
+	f(&state{code: code(proxyCode("7f" + statediff.Proxiable.Hex()[2:])), slots: slots(statediff.Proxiable, b)}, nil, "eip1822", b)
+	f(&state{code: code(proxyCode("7f" + statediff.Matic.Hex()[2:])), slots: slots(statediff.Matic, b)}, nil, "matic", b)
 	f(&state{code: code(proxyCode("7fa619486e" + strings.Repeat("00", 28))), slots: slots(common.Hash{}, b)}, nil, "safe", b)
 	f(&state{code: code(proxyCode()), slots: slots(common.Hash{}, b)}, nil, "") // slot 0 of anything
 	f(&state{code: code(proxyCode("635c60da1b")), calls: map[common.Address]map[string]common.Address{a: {"5c60da1b": b}}}, nil, "getter", b)
@@ -108,14 +109,14 @@ func TestImplementation(t *testing.T) {
 	tree := calling(t, a, "12345678")
 	child := &trace.Frame{Kind: trace.DelegateCall, From: a, To: c, HasTo: true, Input: tree.Root.Input, Depth: 1, Index: 1, Parent: tree.Root}
 	tree.Root.Children, tree.Frames = []*trace.Frame{child}, append(tree.Frames, child)
-	f(&state{code: code(proxyCode()), slots: slots(slot1967, b)}, tree, "trace", c)
+	f(&state{code: code(proxyCode()), slots: slots(statediff.Implementation, b)}, tree, "trace", c)
 	child.Input = []byte{1, 2, 3, 4} // a library call is no proxy
-	f(&state{code: code(proxyCode()), slots: slots(slot1967, b)}, tree, "eip1967", b)
+	f(&state{code: code(proxyCode()), slots: slots(statediff.Implementation, b)}, tree, "eip1967", b)
 	f(&state{code: code(proxyCode("7f" + slotDiamond.Hex()[2:])), calls: map[common.Address]map[string]common.Address{a: {"cdffacc6": d}}}, calling(t, a, "12345678"), "diamond", d)
 
 	// Levels and loops.
 	chained := &state{code: map[common.Address]string{a: "ef0100" + hexOf(b), b: proxyCode(), c: "363d3d373d3d3d363d73" + hexOf(d) + "5af43d82803e903d91602b57fd5bf3", d: "ef0100" + hexOf(a)},
-		slots: map[common.Address]map[common.Hash]common.Address{a: {slot1967: c}, b: {slot1967: a}}} // the storage is the account's
+		slots: map[common.Address]map[common.Hash]common.Address{a: {statediff.Implementation: c}, b: {statediff.Implementation: a}}} // the storage is the account's
 	f(chained, nil, "eip7702", b, c, d)
 	loop := &state{code: map[common.Address]string{a: "ef0100" + hexOf(b), b: "ef0100" + hexOf(a)}}
 	f(loop, nil, "eip7702", b)

@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/statediff"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -22,31 +23,16 @@ const (
 	kindAdmin      = "admin" // no target, but who may change it
 )
 
-// Storage slots of proxies, computed from the text that the standards hash.
-var (
-	slot1967       = minusOne("eip1967.proxy.implementation")
-	slotAdmin      = minusOne("eip1967.proxy.admin")
-	slotBeacon     = minusOne("eip1967.proxy.beacon")
-	slotZeppelinos = crypto.Keccak256Hash([]byte("org.zeppelinos.proxy.implementation"))
-	slot1822       = crypto.Keccak256Hash([]byte("PROXIABLE"))
-	slotMatic      = crypto.Keccak256Hash([]byte("matic.network.proxy.implementation"))
-	slotDiamond    = crypto.Keccak256Hash([]byte("diamond.standard.diamond.storage"))
-)
+// slotDiamond is where a diamond keeps its facets.
+var slotDiamond = crypto.Keccak256Hash([]byte("diamond.standard.diamond.storage"))
 
 // proxySlots are the standard slots in the order in which they are tried.
 var proxySlots = []struct {
 	slot common.Hash
 	kind string
 }{
-	{slot1967, kind1967}, {slotBeacon, kindBeacon}, {slotZeppelinos, kindZeppelinos},
-	{slot1822, kind1822}, {slotMatic, kindMatic}, {slotAdmin, kindAdmin},
-}
-
-// minusOne is the slot rule of EIP-1967: the hash less one, so that no preimage is known.
-func minusOne(text string) common.Hash {
-	h := crypto.Keccak256Hash([]byte(text))
-	h[31]-- // none of the hashes used ends in zero
-	return h
+	{statediff.Implementation, kind1967}, {statediff.Beacon, kindBeacon}, {statediff.Zeppelinos, kindZeppelinos},
+	{statediff.Proxiable, kind1822}, {statediff.Matic, kindMatic}, {statediff.Admin, kindAdmin},
 }
 
 // kindByConstant names a proxy by the slot that its code holds; empty when it holds none.

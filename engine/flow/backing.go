@@ -4,10 +4,10 @@ import (
 	"math/big"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/statediff"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 )
 
@@ -41,63 +41,15 @@ type TokenCheck struct {
 	ByLogs, ByState *big.Int
 }
 
-// Balance slots are looked for where compilers and libraries put them: mapping number 0 to
-// 31 and 51 (after the gaps of OpenZeppelin's upgradeable contracts) in the order of
-// Solidity and 0 to 15 in that of Vyper, the namespaced storage of ERC-7201 as
-// OpenZeppelin uses it, and Solady's seed.
+// Bounds of the comparison.
 const (
-	maxMapping  = 31
-	maxVyper    = 15
-	gapMapping  = 51
 	maxTries    = 3  // holders asked to find a token's mapping
 	maxCompared = 64 // holders compared of one token
 	maxChecked  = 32 // tokens checked
 )
 
-var (
-	namespaced  = common.HexToHash("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00") // erc7201:openzeppelin.storage.ERC20
-	soladySeed  = [4]byte{0x87, 0xa2, 0x11, 0xa2}                                                        // Solady ERC20._BALANCE_SLOT_SEED
-	fewerTokens = big.NewInt(
-		1000,
-	) // below this the rounding of shares hides their ratio
-)
-
-// layout computes the balance slot of a holder.
-type layout struct {
-	mapping common.Hash
-	vyper   bool
-	solady  bool
-}
-
-// layouts in the order in which they are tried.
-var layouts = func() (list []layout) {
-	for n := range maxMapping + 1 {
-		list = append(list, layout{mapping: common.Hash{31: byte(n)}})
-	}
-	list = append(list, layout{mapping: common.Hash{31: gapMapping}}, layout{mapping: namespaced}, layout{solady: true})
-	for n := range maxVyper + 1 {
-		list = append(list, layout{mapping: common.Hash{31: byte(n)}, vyper: true})
-	}
-	return list
-}()
-
-// slot returns the slot of a holder's balance.
-func (l *layout) slot(holder common.Address) common.Hash {
-	var words [64]byte
-	switch {
-	case l.solady: // keccak256 over the holder and the seed, packed to 32 bytes
-		copy(words[:20], holder[:])
-		copy(words[28:32], soladySeed[:])
-		return crypto.Keccak256Hash(words[:32])
-	case l.vyper:
-		copy(words[:32], l.mapping[:])
-		copy(words[44:], holder[:])
-	default:
-		copy(words[12:32], holder[:])
-		copy(words[32:], l.mapping[:])
-	}
-	return crypto.Keccak256Hash(words[:])
-}
+// fewerTokens is the amount below which the rounding of shares hides their ratio.
+var fewerTokens = big.NewInt(1000)
 
 // written is the slots of a contract that the transaction changed.
 type written struct{ pre, post map[common.Hash]common.Hash }
@@ -261,10 +213,10 @@ func (c *computation) compare(token common.Address, entries []*entry) (k TokenCh
 }
 
 // differing returns the holders whose slots disagree with the logs.
-func (c *computation) differing(w *written, l *layout, entries []*entry) (list []holding) {
+func (c *computation) differing(w *written, l *statediff.Layout, entries []*entry) (list []holding) {
 	for _, e := range entries {
 		holder := c.bal.accounts[e.key.account].addr
-		if delta, _ := w.change(l.slot(holder)); !sameChange(e, delta) {
+		if delta, _ := w.change(l.Slot(statediff.Word(holder))); !sameChange(e, delta) {
 			list = append(list, holding{holder, net(&e.in, &e.out), signed(delta)})
 		}
 	}
@@ -301,11 +253,12 @@ func judge(differ []holding, holders int) LogStateMatch {
 // layoutOf finds the mapping of balances: a slot that is the hash of a holder and changed
 // by what the logs say. A mapping that merely changed may store shares or anything else;
 // then it proves nothing.
-func (c *computation) layoutOf(w *written, entries []*entry) (first *layout, proven bool) {
+func (c *computation) layoutOf(w *written, entries []*entry) (first *statediff.Layout, proven bool) {
+	layouts := statediff.Layouts()
 	for _, e := range entries[:min(len(entries), maxTries)] {
-		holder := c.bal.accounts[e.key.account].addr
+		holder := statediff.Word(c.bal.accounts[e.key.account].addr)
 		for i := range layouts {
-			delta, changed := w.change(layouts[i].slot(holder))
+			delta, changed := w.change(layouts[i].Slot(holder))
 			switch {
 			case !changed:
 			case sameChange(e, delta):

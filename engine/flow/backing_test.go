@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/statediff"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -90,16 +91,16 @@ func TestBacking(t *testing.T) {
 			t.Errorf("%s: %+v, want %s of %s by %d", name, k, want, holder, byState)
 		}
 	}
-	at := func(l layout, a, b [2]*uint256.Int) *ethrpc.StateDiff {
-		return moved(map[common.Hash][2]*uint256.Int{l.slot(alice): a, l.slot(bob): b})
+	at := func(l statediff.Layout, a, b [2]*uint256.Int) *ethrpc.StateDiff {
+		return moved(map[common.Hash][2]*uint256.Int{l.Slot(statediff.Word(alice)): a, l.Slot(statediff.Word(bob)): b})
 	}
 	gives, gets, none := balances2(9000, 4000), balances2(0, 5000), common.Address{}
-	third := layout{mapping: common.Hash{31: 3}}
+	third := statediff.Layout{Mapping: common.Hash{31: 3}}
 	f("Solidity", at(third, gives, gets), LogsMatch, none, 0, sent)
 	f("the sender gives all", at(third, balances2(5000, 0), gets), LogsMatch, none, 0, sent)
-	f("Vyper", at(layout{mapping: common.Hash{31: 7}, vyper: true}, gives, gets), LogsMatch, none, 0, sent)
-	f("ERC-7201", at(layout{mapping: namespaced}, gives, gets), LogsMatch, none, 0, sent)
-	f("Solady", at(layout{solady: true}, gives, gets), LogsMatch, none, 0, sent)
+	f("Vyper", at(statediff.Layout{Mapping: common.Hash{31: 7}, Order: statediff.Vyper}, gives, gets), LogsMatch, none, 0, sent)
+	f("ERC-7201", at(statediff.Layout{Mapping: statediff.Namespace("openzeppelin.storage.ERC20")}, gives, gets), LogsMatch, none, 0, sent)
+	f("Solady", at(statediff.Layout{Order: statediff.Solady}, gives, gets), LogsMatch, none, 0, sent)
 	flag := new(uint256.Int).Lsh(uint256.NewInt(1), 255)
 	flagged := [2]*uint256.Int{new(uint256.Int).Or(flag, uint256.NewInt(9000)), new(uint256.Int).Or(flag, uint256.NewInt(4000))}
 	f("a flag in the same slot", at(third, flagged, gets), LogsMatch, none, 0, sent)
@@ -242,7 +243,7 @@ func FuzzBacking(f *testing.F) {
 		n := uint64(1)
 		in.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{}, Post: map[common.Address]*ethrpc.Account{alice: {Nonce: &n}}}
 		if slot := common.BytesToHash(answer); wrote {
-			in.Diff.Post[token] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(data), layouts[3].slot(alice): slot}}
+			in.Diff.Post[token] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(data), statediff.Layouts()[3].Slot(statediff.Word(alice)): slot}}
 		}
 		ask := frame(trace.StaticCall, pool, token, 0)
 		ask.Input, ask.Output = append(append([]byte(nil), evmsig.SelBalanceOf[:]...), topicOf(alice).Bytes()...), answer

@@ -22,6 +22,7 @@ const (
 	PartRisks     = "risks"
 	PartFindings  = "findings"
 	PartDealings  = "dealings"
+	PartState     = "state"
 	PartDiagram   = "diagram"
 	PartTools     = "tools"
 )
@@ -59,6 +60,10 @@ var parts = []Part{
 	{PartRisks, "risks with flag and severity", listed(func(r *api.Result) []api.RiskDetail { return r.RisksDetail })},
 	{PartFindings, "weaknesses that an exploit used", listed(func(r *api.Result) []api.Finding { return r.Findings })},
 	{PartDealings, "what the sender's side gave and took in each call", listed(deals)},
+	{
+		PartState, "balances, nonces, code and storage slots that the transaction changed, before and after",
+		listed(func(r *api.Result) []api.StateChange { return r.StateChanges }),
+	},
 	{PartDiagram, "lines of the Mermaid sequence diagram", listed(func(r *api.Result) []string { return lines(r.MermaidDiagram) })},
 	{PartTools, "calls that the analysis made to the outside", listed(func(r *api.Result) []api.ToolCall { return r.ToolCalls })},
 }

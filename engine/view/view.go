@@ -182,6 +182,10 @@ func (w *reducer) dropped(r *api.Result) {
 	}
 	w.omit("toolCalls", PartTools, len(r.ToolCalls), 0)
 	r.ToolCalls = nil
+	if len(r.StateChanges) > 0 { // an empty list says that nothing changed
+		w.omit("stateChanges", PartState, len(r.StateChanges), 0)
+		r.StateChanges = nil
+	}
 	if m := r.PrettyTraceMeta; m != nil {
 		short := *m
 		short.Markers = first(w, "prettyTraceMeta.loops", "", m.Markers, w.addresses)

@@ -215,6 +215,24 @@ func TestSmallResultIsWhole(t *testing.T) {
 	}
 }
 
+// TestStateIsAPart: only the full view has state changes, and the others name their part.
+func TestStateIsAPart(t *testing.T) {
+	f := func(changes []api.StateChange, v api.View, want int, omitted bool) {
+		t.Helper()
+		out := view.Of(&api.Result{StateChanges: changes}, v, "more")
+		said := out.View != nil && slices.Contains(out.View.Omitted, api.Omission{Member: "stateChanges", Total: len(changes), Part: "state"})
+		if len(out.StateChanges) != want || said != omitted || (changes == nil) != (out.StateChanges == nil) && !omitted {
+			t.Errorf("%d changes, view %s: %d, %+v", len(changes), v, len(out.StateChanges), out.View)
+		}
+	}
+	some := make([]api.StateChange, 3)
+	f(some, api.ViewFull, 3, false)
+	f(some, api.ViewStandard, 0, true)
+	f(some, api.ViewSummary, 0, true)
+	f(nil, api.ViewSummary, 0, false)
+	f([]api.StateChange{}, api.ViewSummary, 0, false)
+}
+
 // TestLargestAreKept: a view has the failing frame, the frames with most gas and the
 // transfers of most value, in the order of the transaction.
 func TestLargestAreKept(t *testing.T) {
@@ -242,6 +260,8 @@ func TestLargestAreKept(t *testing.T) {
 // TestPages: the pages of a part hold each item once, in order and within the bounds.
 func TestPages(t *testing.T) {
 	r := huge(1000, "label")
+	r.StateChanges = make([]api.StateChange, 500)
+	r.StateChanges[7].Name = &api.SlotName{Text: "balance (mapping at slot 3)"}
 	f := func(name string, q view.Query, wantItems, wantMatch int) {
 		t.Helper()
 		part, ok := view.FindPart(name)
@@ -280,6 +300,8 @@ func TestPages(t *testing.T) {
 	f("transfers", view.Query{Limit: 300, MaxBytes: 1 << 20, From: 950}, 50, 1000)
 	f("transfers", view.Query{Limit: 300, MaxBytes: 1 << 20, From: 5000}, 0, 1000)
 	f("transfers", view.Query{Limit: 300, MaxBytes: 1 << 20, Address: "0x" + hex.EncodeToString([]byte{1})}, 0, 0)
+	f("state", view.Query{Limit: 100, MaxBytes: 1 << 20}, 500, 500)
+	f("state", view.Query{Limit: 100, MaxBytes: 1 << 20, Text: "BALANCE (mapping"}, 1, 1)
 	for _, p := range view.Parts() {
 		if _, err := p.Read(&api.Result{}, view.Query{Limit: 1, MaxBytes: 1}); err != nil || p.Doc == "" {
 			t.Errorf("part %s of an empty result: %v", p.Name, err)

@@ -43,6 +43,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/examples/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The report of an example of the front page
+         * @description Free.
+         */
+        get: operations["getExample"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/explain": {
         parameters: {
             query?: never;
@@ -177,6 +197,8 @@ export interface paths {
          *     `findings`: weaknesses that an exploit used.
          *
          *     `dealings`: what the sender's side gave and took in each call.
+         *
+         *     `state`: balances, nonces, code and storage slots that the transaction changed, before and after.
          *
          *     `diagram`: lines of the Mermaid sequence diagram.
          *
@@ -323,6 +345,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/run/{requestId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The report of a finished run or job, for people
+         * @description Free. Where analyses are sold it leads to the front page, which says how to pay.
+         */
+        get: operations["getRunPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sample.html": {
         parameters: {
             query?: never;
@@ -375,6 +417,66 @@ export interface paths {
          * @description Free. With If-None-Match a document that has not changed is answered 304.
          */
         get: operations["getToolSpec"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tx": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The transaction that a text names
+         * @description Free. It leads to the page of the report, or says in JSON which transaction it is. Where analyses are sold it leads to the front page, which says how to pay.
+         */
+        get: operations["findTransaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tx/{chain}/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The report of a transaction of a chain, for people
+         * @description Free. It analyses the transaction and shows the report. Where analyses are sold it leads to the front page, which says how to pay.
+         */
+        get: operations["getTransactionPageOnChain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tx/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The report of a transaction, for people
+         * @description Free. It analyses the transaction and shows the report. Where analyses are sold it leads to the front page, which says how to pay.
+         */
+        get: operations["getTransactionPage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -809,6 +911,10 @@ export interface components {
             risksDetail?: components["schemas"]["RiskDetail"][];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
+            /** @description What the transaction changed in the state: balances, nonces, code and storage slots, by address, kind and slot. Missing when no state diff was available; an empty list says that nothing changed. Only the full view has it; smaller views have it as the part state. */
+            stateChanges?: components["schemas"]["StateChange"][];
+            /** @description Present when stateChanges leaves changes out; slots without a name are left out first. */
+            stateChangesMeta?: components["schemas"]["StateMeta"];
             /** @description success or reverted: the transaction's own outcome, not that of the analysis. Empty only in a partial result that could learn it neither from the receipt nor from a trace. */
             status: components["schemas"]["TransactionStatus"];
             /** @description What happened, in order. Steps of the rules that no step of a model covers stand between those of the model. */
@@ -928,6 +1034,15 @@ export interface components {
          * @enum {string}
          */
         FindingStatus: "confirmed" | "probable" | "possible" | "insufficient_evidence";
+        /** @description The transaction that a text names. */
+        Found: {
+            /** @description EIP-155 id of the chain, where the text is the address of an explorer's page. */
+            chainId?: number;
+            /** @description Address of the report, relative to the front page. */
+            page: string;
+            /** @description Hash of the transaction. */
+            txHash: string;
+        };
         /** @description The service is alive. */
         Health: {
             /** @description Build identifier, which changes on every deployment; null when not available. */
@@ -1103,7 +1218,7 @@ export interface components {
              * @description Name of the part.
              * @enum {string}
              */
-            part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "diagram" | "tools";
+            part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
             /** @description Items of the part. */
             total: number;
         };
@@ -1332,6 +1447,10 @@ export interface components {
             risksDetail?: components["schemas"]["RiskDetail"][];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
+            /** @description What the transaction changed in the state: balances, nonces, code and storage slots, by address, kind and slot. Missing when no state diff was available; an empty list says that nothing changed. Only the full view has it; smaller views have it as the part state. */
+            stateChanges?: components["schemas"]["StateChange"][];
+            /** @description Present when stateChanges leaves changes out; slots without a name are left out first. */
+            stateChangesMeta?: components["schemas"]["StateMeta"];
             /** @description success or reverted: the transaction's own outcome, not that of the analysis. Empty only in a partial result that could learn it neither from the receipt nor from a trace. */
             status: components["schemas"]["TransactionStatus"];
             /** @description What happened, in order. Steps of the rules that no step of a model covers stand between those of the model. */
@@ -1418,6 +1537,69 @@ export interface components {
              * @enum {string}
              */
             type: "skill_call";
+        };
+        /**
+         * @description published: a standard or library publishes the slot. preimage: the slot is the hash of the keys and the mapping; a balance or allowance also changed as transfers and approvals of the token say. event: the slot changed as an event of its contract says.
+         * @enum {string}
+         */
+        SlotBasis: "published" | "preimage" | "event";
+        /**
+         * @description What a storage slot holds.
+         * @enum {string}
+         */
+        SlotKind: "implementation" | "admin" | "beacon" | "owner" | "pending_owner" | "balance" | "allowance" | "total_supply" | "nft_owner" | "initialized" | "reentrancy_guard" | "paused" | "fallback_handler" | "guard" | "mapping" | "array";
+        /** @description What a storage slot holds, and how that is known. */
+        SlotName: {
+            /** @description How the name is known. */
+            basis: components["schemas"]["SlotBasis"];
+            /** @description Keys of the mapping, the outer one first: 20 bytes for an address, 32 for any other key. */
+            keys?: components["schemas"]["HexBytes"][];
+            /** @description What the slot holds. balance and allowance are of the token at the address of the change; mapping and array are known by their place alone. */
+            kind: components["schemas"]["SlotKind"];
+            /** @description Slot of the mapping or array that the slot was recovered from: a decimal number, or 32 bytes in hex. */
+            mapping?: string;
+            /** @description How the key of the mapping is hashed. */
+            order?: components["schemas"]["SlotOrder"];
+            /** @description The standard or library that publishes the slot, or the event that confirms the name. */
+            standard?: string;
+            /** @description The name in words, as "balance (mapping at slot 3, key 0x...)". */
+            text: string;
+            /** @description Words between the slot that the hash gives and this one: member of a struct, or place in an array. */
+            word?: number;
+        };
+        /**
+         * @description solidity: keccak256(key . mapping). vyper: keccak256(mapping . key). solady: key and seed, packed.
+         * @enum {string}
+         */
+        SlotOrder: "solidity" | "vyper" | "solady";
+        /** @description One value of the state that the transaction changed. */
+        StateChange: {
+            /** @description The account. */
+            address: components["schemas"]["EvmAddress"];
+            /** @description The value after, written as before is. */
+            after: string;
+            /** @description The value before. Balances are decimal wei, nonces decimal, slots 32 bytes. Code is its Keccak-256 hash, 0x where there is none; the designation of EIP-7702 (0xef0100 and the delegate) stands itself. */
+            before: string;
+            /** @description after - before in decimal, in base units; missing where the value is not known to be a number. */
+            difference?: string;
+            /** @description What of the account changed. */
+            kind: components["schemas"]["StateKind"];
+            /** @description What the slot holds; missing where that is not known. */
+            name?: components["schemas"]["SlotName"];
+            /** @description The storage slot, 32 bytes; missing for other kinds. */
+            slot?: components["schemas"]["HexBytes"];
+        };
+        /**
+         * @description What of an account changed.
+         * @enum {string}
+         */
+        StateKind: "balance" | "nonce" | "code" | "storage";
+        /** @description How many state changes there are, and how many of them are listed. */
+        StateMeta: {
+            /** @description Changes in stateChanges. */
+            keptChanges: number;
+            /** @description Changes of the transaction. */
+            originalChanges: number;
         };
         /** @description One amount of a step. */
         StepAmount: {
@@ -2058,6 +2240,158 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getExample: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the example, as the front page links it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The request is not valid HTTP, or it is wrong; `error` names the field. */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description There is no such example. */
+            404: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The request did not arrive in time. */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description There are too many connections from one address. Its code is `busy`. */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The header is too large. */
+            431: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description The service failed.
+             *
+             *     `internal_error`: The service failed, and no partial result could be made. Retry once after a few seconds. The request id finds the cause in the operator's log.
+             */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description Not now.
+             *
+             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *
+             *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
+             */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
     explainTransaction: {
         parameters: {
             query?: never;
@@ -2593,7 +2927,7 @@ export interface operations {
                 /** @description The id of a run or of a job. */
                 requestId: string;
                 /** @description The name of a part. */
-                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "diagram" | "tools";
+                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
             };
             cookie?: never;
         };
@@ -2693,7 +3027,7 @@ export interface operations {
                 /** @description The id of a run or of a job. */
                 requestId: string;
                 /** @description The name of a part. */
-                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "diagram" | "tools";
+                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
             };
             cookie?: never;
         };
@@ -3214,6 +3548,187 @@ export interface operations {
             503: components["responses"]["PaidUnavailable"];
         };
     };
+    getRunPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Request id of the run, or id of the job. */
+                requestId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Where analyses are sold: the front page, in Location. */
+            303: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    Location: components["headers"]["Location"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid HTTP, or it is wrong; `error` names the field. */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description There is no such run. */
+            404: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The request did not arrive in time. */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The run has not ended, or left no result. */
+            409: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description There are too many connections from one address. Its code is `busy`. */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The header is too large. */
+            431: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description The service failed.
+             *
+             *     `internal_error`: The service failed, and no partial result could be made. Retry once after a few seconds. The request id finds the cause in the operator's log.
+             */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description Not now.
+             *
+             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *
+             *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
+             */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
     getSampleReport: {
         parameters: {
             query?: never;
@@ -3364,6 +3879,551 @@ export interface operations {
             431: components["responses"]["HeaderTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    findTransaction: {
+        parameters: {
+            query?: {
+                /** @description A hash with or without 0x, the address of a page of an explorer, or a signed transaction. */
+                hash?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the text names, for a client that accepts application/json. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
+                };
+            };
+            /** @description The page of the report, in Location. */
+            303: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    Location: components["headers"]["Location"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The text names no transaction. */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The request did not arrive in time. */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description There are too many connections from one address. Its code is `busy`. */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The header is too large. */
+            431: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description The service failed.
+             *
+             *     `internal_error`: The service failed, and no partial result could be made. Retry once after a few seconds. The request id finds the cause in the operator's log.
+             */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description Not now.
+             *
+             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *
+             *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
+             */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getTransactionPageOnChain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Slug or EIP-155 id of the chain. */
+                chain: string;
+                /** @description Hash of the transaction. */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Where analyses are sold: the front page, in Location. */
+            303: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    Location: components["headers"]["Location"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid HTTP, or it is wrong; `error` names the field. */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description There is no such chain, or no chain has the transaction. */
+            404: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The request did not arrive in time. */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The transaction is in no block yet. */
+            409: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description There are too many connections from one address. Its code is `busy`. */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The header is too large. */
+            431: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description The service failed.
+             *
+             *     `internal_error`: The service failed, and no partial result could be made. Retry once after a few seconds. The request id finds the cause in the operator's log.
+             */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description A chain that may have the transaction did not answer. */
+            502: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description Not now.
+             *
+             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *
+             *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
+             */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    getTransactionPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Hash of the transaction. */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Where analyses are sold: the front page, in Location. */
+            303: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    Location: components["headers"]["Location"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid HTTP, or it is wrong; `error` names the field. */
+            400: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description There is no such chain, or no chain has the transaction. */
+            404: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The request did not arrive in time. */
+            408: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The transaction is in no block yet. */
+            409: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description There are too many connections from one address. Its code is `busy`. */
+            429: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description The header is too large. */
+            431: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description The service failed.
+             *
+             *     `internal_error`: The service failed, and no partial result could be made. Retry once after a few seconds. The request id finds the cause in the operator's log.
+             */
+            500: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
+            /** @description A chain that may have the transaction did not answer. */
+            502: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /**
+             * @description Not now.
+             *
+             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *
+             *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
+             */
+            503: {
+                headers: {
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Link: components["headers"]["Link"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Service-Cost-Model": components["headers"]["X-Service-Cost-Model"];
+                    "X-Service-Version": components["headers"]["X-Service-Version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/html": string;
+                };
+            };
         };
     };
     jobEnded: {

@@ -199,6 +199,8 @@ export interface paths {
          *
          *     `dealings`: what the sender's side gave and took in each call.
          *
+         *     `state`: balances, nonces, code and storage slots that the transaction changed, before and after.
+         *
          *     `diagram`: lines of the Mermaid sequence diagram.
          *
          *     `tools`: calls that the analysis made to the outside.
@@ -912,6 +914,10 @@ export interface components {
             sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
+            /** @description What the transaction changed in the state: balances, nonces, code and storage slots, by address, kind and slot. Missing when no state diff was available; an empty list says that nothing changed. Only the full view has it; smaller views have it as the part state. */
+            stateChanges?: components["schemas"]["StateChange"][];
+            /** @description Present when stateChanges leaves changes out; slots without a name are left out first. */
+            stateChangesMeta?: components["schemas"]["StateMeta"];
             /** @description success or reverted: the transaction's own outcome, not that of the analysis. Empty only in a partial result that could learn it neither from the receipt nor from a trace. */
             status: components["schemas"]["TransactionStatus"];
             /** @description What happened, in order. Steps of the rules that no step of a model covers stand between those of the model. */
@@ -1215,7 +1221,7 @@ export interface components {
              * @description Name of the part.
              * @enum {string}
              */
-            part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "diagram" | "tools";
+            part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
             /** @description Items of the part. */
             total: number;
         };
@@ -1446,6 +1452,10 @@ export interface components {
             sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
+            /** @description What the transaction changed in the state: balances, nonces, code and storage slots, by address, kind and slot. Missing when no state diff was available; an empty list says that nothing changed. Only the full view has it; smaller views have it as the part state. */
+            stateChanges?: components["schemas"]["StateChange"][];
+            /** @description Present when stateChanges leaves changes out; slots without a name are left out first. */
+            stateChangesMeta?: components["schemas"]["StateMeta"];
             /** @description success or reverted: the transaction's own outcome, not that of the analysis. Empty only in a partial result that could learn it neither from the receipt nor from a trace. */
             status: components["schemas"]["TransactionStatus"];
             /** @description What happened, in order. Steps of the rules that no step of a model covers stand between those of the model. */
@@ -1544,6 +1554,69 @@ export interface components {
              * @enum {string}
              */
             type: "skill_call";
+        };
+        /**
+         * @description published: a standard or library publishes the slot. preimage: the slot is the hash of the keys and the mapping; a balance or allowance also changed as transfers and approvals of the token say. event: the slot changed as an event of its contract says.
+         * @enum {string}
+         */
+        SlotBasis: "published" | "preimage" | "event";
+        /**
+         * @description What a storage slot holds.
+         * @enum {string}
+         */
+        SlotKind: "implementation" | "admin" | "beacon" | "owner" | "pending_owner" | "balance" | "allowance" | "total_supply" | "nft_owner" | "initialized" | "reentrancy_guard" | "paused" | "fallback_handler" | "guard" | "mapping" | "array";
+        /** @description What a storage slot holds, and how that is known. */
+        SlotName: {
+            /** @description How the name is known. */
+            basis: components["schemas"]["SlotBasis"];
+            /** @description Keys of the mapping, the outer one first: 20 bytes for an address, 32 for any other key. */
+            keys?: components["schemas"]["HexBytes"][];
+            /** @description What the slot holds. balance and allowance are of the token at the address of the change; mapping and array are known by their place alone. */
+            kind: components["schemas"]["SlotKind"];
+            /** @description Slot of the mapping or array that the slot was recovered from: a decimal number, or 32 bytes in hex. */
+            mapping?: string;
+            /** @description How the key of the mapping is hashed. */
+            order?: components["schemas"]["SlotOrder"];
+            /** @description The standard or library that publishes the slot, or the event that confirms the name. */
+            standard?: string;
+            /** @description The name in words, as "balance (mapping at slot 3, key 0x...)". */
+            text: string;
+            /** @description Words between the slot that the hash gives and this one: member of a struct, or place in an array. */
+            word?: number;
+        };
+        /**
+         * @description solidity: keccak256(key . mapping). vyper: keccak256(mapping . key). solady: key and seed, packed.
+         * @enum {string}
+         */
+        SlotOrder: "solidity" | "vyper" | "solady";
+        /** @description One value of the state that the transaction changed. */
+        StateChange: {
+            /** @description The account. */
+            address: components["schemas"]["EvmAddress"];
+            /** @description The value after, written as before is. */
+            after: string;
+            /** @description The value before. Balances are decimal wei, nonces decimal, slots 32 bytes. Code is its Keccak-256 hash, 0x where there is none; the designation of EIP-7702 (0xef0100 and the delegate) stands itself. */
+            before: string;
+            /** @description after - before in decimal, in base units; missing where the value is not known to be a number. */
+            difference?: string;
+            /** @description What of the account changed. */
+            kind: components["schemas"]["StateKind"];
+            /** @description What the slot holds; missing where that is not known. */
+            name?: components["schemas"]["SlotName"];
+            /** @description The storage slot, 32 bytes; missing for other kinds. */
+            slot?: components["schemas"]["HexBytes"];
+        };
+        /**
+         * @description What of an account changed.
+         * @enum {string}
+         */
+        StateKind: "balance" | "nonce" | "code" | "storage";
+        /** @description How many state changes there are, and how many of them are listed. */
+        StateMeta: {
+            /** @description Changes in stateChanges. */
+            keptChanges: number;
+            /** @description Changes of the transaction. */
+            originalChanges: number;
         };
         /** @description One amount of a step. */
         StepAmount: {
@@ -2871,7 +2944,7 @@ export interface operations {
                 /** @description The id of a run or of a job. */
                 requestId: string;
                 /** @description The name of a part. */
-                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "diagram" | "tools";
+                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
             };
             cookie?: never;
         };
@@ -2971,7 +3044,7 @@ export interface operations {
                 /** @description The id of a run or of a job. */
                 requestId: string;
                 /** @description The name of a part. */
-                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "diagram" | "tools";
+                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
             };
             cookie?: never;
         };

@@ -1,14 +1,12 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/statediff"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -170,51 +168,26 @@ var getStateDiff = define(
 )
 
 func (d *Env) diffRows(diff *ethrpc.StateDiff, only *Address) (rows []DiffRow) {
-	accounts := maps.Clone(diff.Pre)
-	if accounts == nil {
-		accounts = map[common.Address]*ethrpc.Account{}
-	}
-	maps.Copy(accounts, diff.Post)
-	for _, a := range slices.SortedFunc(maps.Keys(accounts), common.Address.Cmp) {
-		if only == nil || addressOf(only) == a {
-			rows = append(rows, d.accountRows(a, diff.Pre[a], diff.Post[a])...)
+	changes := statediff.Changes(diff)
+	for i := range changes {
+		if c := &changes[i]; only == nil || addressOf(only) == c.Address {
+			rows = append(rows, d.diffRow(c))
 		}
 	}
 	return rows
 }
 
-// accountRows compares the two sides of an account. Except for slots, a field missing in
-// the second side did not change, unless the account was deleted.
-func (d *Env) accountRows(a common.Address, pre, post *ethrpc.Account) (rows []DiffRow) {
-	who := d.party(a)
-	if pre == nil {
-		pre = &ethrpc.Account{}
+func (d *Env) diffRow(c *statediff.Change) DiffRow {
+	r := DiffRow{Account: d.party(c.Address)}
+	switch c.Kind {
+	case statediff.Balance:
+		r.What, r.Before, r.After = "balance", decimal(c.BalanceBefore), decimal(c.BalanceAfter)
+	case statediff.Nonce:
+		r.What, r.Before, r.After = "nonce", fmt.Sprint(c.NonceBefore), fmt.Sprint(c.NonceAfter)
+	case statediff.Code:
+		r.What, r.Before, r.After = "code", fmt.Sprintf("%d bytes", len(c.CodeBefore)), fmt.Sprintf("%d bytes", len(c.CodeAfter))
+	default:
+		r.What, r.Slot, r.Before, r.After = "slot", api.Hex(c.Slot[:]), c.WordBefore.Hex(), c.WordAfter.Hex()
 	}
-	gone := post == nil
-	if gone {
-		post = &ethrpc.Account{}
-	}
-	add := func(what, before, after string) {
-		rows = append(rows, DiffRow{Account: who, What: what, Before: before, After: after})
-	}
-	if post.Balance != nil || gone && pre.Balance != nil {
-		add("balance", decimal(pre.Balance), decimal(post.Balance))
-	}
-	if post.Nonce != nil || gone && pre.Nonce != nil {
-		add("nonce", fmt.Sprint(or(pre.Nonce, 0)), fmt.Sprint(or(post.Nonce, 0)))
-	}
-	if post.Code != nil && !bytes.Equal(pre.Code, post.Code) || gone && len(pre.Code) > 0 {
-		add("code", fmt.Sprintf("%d bytes", len(pre.Code)), fmt.Sprintf("%d bytes", len(post.Code)))
-	}
-	slots := map[common.Hash]bool{}
-	for s := range pre.Storage {
-		slots[s] = true
-	}
-	for s := range post.Storage {
-		slots[s] = true
-	}
-	for _, s := range slices.SortedFunc(maps.Keys(slots), common.Hash.Cmp) {
-		rows = append(rows, DiffRow{Account: who, What: "slot", Slot: api.Hex(s[:]), Before: pre.Storage[s].Hex(), After: post.Storage[s].Hex()})
-	}
-	return rows
+	return r
 }
