@@ -92,6 +92,34 @@ func TestAxe(t *testing.T) {
 	}
 }
 
+// TestStateTab: each change of the state is one row, and the table fits a phone and a desk.
+func TestStateTab(t *testing.T) {
+	r := reports(t)["swap"]
+	if len(r.StateChanges) == 0 {
+		t.Fatal("the swap has no state diff")
+	}
+	p := chrome.Start(t).Open(t, pageOf(t, r, report.HTMLOptions{}), looks["desk-light"])
+	turnTo(p, "state")
+	const rows = `[...document.querySelectorAll("#changes tr")].filter(e => e.checkVisibility() &&
+		e.querySelector("[data-n=before]") && e.querySelector("[data-n=after]")).length`
+	for _, look := range []chrome.Look{
+		{Width: 390, Height: 844, Phone: true}, {Width: 390, Height: 844, Phone: true, Dark: true},
+		{Width: 1440, Height: 900}, {Width: 1440, Height: 900, Dark: true},
+	} {
+		p.Turn(look)
+		name := fmt.Sprintf("%d dark %v", look.Width, look.Dark)
+		if got := chrome.Eval[int](p, rows); got != len(r.StateChanges) {
+			t.Errorf("%s: %d rows for %d changes", name, got, len(r.StateChanges))
+		}
+		fits(t, name, p, look.Width)
+		legible(t, name, p)
+		if pictures != "" {
+			save(t, "state "+name+".png", p.Screenshot())
+		}
+	}
+	quiet(t, p)
+}
+
 // violations lists what axe-core finds, with the elements.
 const violations = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
 	v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 140) + " " + n.any.map(a => a.message).join()).join(" | ")).join("\n"))`

@@ -103,31 +103,33 @@ const (
 
 // Describe writes the name in words: "allowance (mapping at slot 4, keys 0x… and 0x…)".
 func (n *SlotName) Describe() string {
-	what := strings.ReplaceAll(string(n.Kind), "_", " ")
-	switch n.Kind {
-	case SlotMapping, SlotArray:
-		return n.place()
-	case SlotNFTOwner:
-		what = "owner of the NFT"
+	if n.Kind == SlotMapping || n.Kind == SlotArray {
+		return n.Place()
 	}
-	if n.Basis == BasisPreimage {
-		return what + " (" + n.place() + ")"
-	}
-	return what + " (" + n.Standard + ")"
+	return n.Kind.String() + " (" + n.Place() + ")"
 }
 
-func (n *SlotName) place() string {
-	if n.Basis != BasisPreimage {
-		return n.Standard
+// String writes the kind in words.
+func (k SlotKind) String() string {
+	if k == SlotNFTOwner {
+		return "owner of the NFT"
 	}
-	if n.Kind == SlotArray {
+	return strings.ReplaceAll(string(k), "_", " ")
+}
+
+// Place says how the name is known: who publishes it, or where the slot lies in a mapping.
+func (n *SlotName) Place() string {
+	switch {
+	case n.Basis != BasisPreimage:
+		return n.Standard
+	case n.Kind == SlotArray:
 		return "array at slot " + n.Mapping + ", word " + strconv.FormatUint(n.Word, 10)
 	}
 	s := "mapping at slot " + n.Mapping
-	if n.Order == OrderSolady {
+	switch n.Order {
+	case OrderSolady:
 		s = "mapping of Solady"
-	}
-	if n.Order == OrderVyper {
+	case OrderVyper:
 		s += " in the order of Vyper"
 	}
 	keys := make([]string, len(n.Keys))

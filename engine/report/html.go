@@ -26,6 +26,7 @@ var htmlBounds = bounds{
 	nodes:     1500,
 	logs:      600,
 	args:      16,
+	state:     400,
 	rows:      12_000,
 	detail:    maxFrameDetail,
 	text:      2000,
@@ -36,7 +37,8 @@ var pageSource embed.FS
 
 // pageTemplate is parsed when the first page is made.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair, "n": thousands}).ParseFS(pageSource, "*.tmpl"))
+	funcs := template.FuncMap{"on": pair, "value": valueCell, "n": thousands}
+	return template.Must(template.New("page.tmpl").Funcs(funcs).ParseFS(pageSource, "*.tmpl"))
 })
 
 // addressCell is an address with the sheet that knows its links.
@@ -44,6 +46,14 @@ type addressCell struct {
 	S *sheet
 	P party
 }
+
+// stateCell is a value of the state with the sheet that knows its links.
+type stateCell struct {
+	S *sheet
+	V stateValue
+}
+
+func valueCell(s *sheet, v stateValue) stateCell { return stateCell{s, v} }
 
 func thousands(n int) string { return api.Thousands(fmt.Sprint(n)) }
 
@@ -78,6 +88,9 @@ type sheet struct {
 	MoreApprovals int
 	Places        []placeRow
 	Native        []nativeRow
+	State         []stateGroup
+	MoreState     int
+	StateRead     bool // a state diff says what changed
 }
 
 // tile is a figure of the head of the page.
@@ -128,7 +141,9 @@ func HTMLWith(w io.Writer, r *api.Result, o HTMLOptions) error {
 // half shows half as much of everything that can be long. The rows of the call list are short,
 // and the last to go.
 func (b bounds) half() bounds {
-	for _, n := range []*int{&b.steps, &b.balances, &b.tokens, &b.transfers, &b.labels, &b.notes, &b.nodes, &b.logs, &b.args, &b.detail} {
+	for _, n := range []*int{
+		&b.steps, &b.balances, &b.tokens, &b.transfers, &b.labels, &b.notes, &b.nodes, &b.logs, &b.args, &b.state, &b.detail,
+	} {
 		*n = max(*n/2, 1)
 	}
 	if b.nodes < 200 {
@@ -180,7 +195,10 @@ func newSheet(r *api.Result, d diagramSet, b bounds, o HTMLOptions) *sheet {
 	}
 	s.Approvals, s.MoreApprovals = s.names.approvals(r)
 	s.Spenders = s.names.spenders(r)
-	s.Places, s.Native = s.names.places(r), s.names.nativeChanges(r, b.balances)
+	s.Places, s.StateRead = s.names.places(r), r.StateChanges != nil
+	if s.State, s.MoreState = s.names.state(r, b.state); !s.StateRead {
+		s.Native = s.names.nativeChanges(r, b.balances)
+	}
 	s.Kind, s.Protocol, s.Others = spaced(s.Kind), spaced(s.Protocol), spaced(s.Others)
 	s.Title = s.Kind
 	if s.Chain != "" {

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"regexp"
 	"strings"
 	"testing"
@@ -260,4 +261,60 @@ func TestNothingKnown(t *testing.T) {
 			t.Errorf("the report claims what nobody read:\n%s", out)
 		}
 	}
+}
+
+// TestStateTab: a change stands with its name, both values and the difference.
+func TestStateTab(t *testing.T) {
+	text := textOf(section(t, page1(t, swap()), "state"))
+	for _, want := range []string{
+		"balance 5 ETH 3.498072 ETH -1.501928 ETH",
+		"nonce 1,233 1,234 +1",
+		"code no code delegated to Uniswap V3: SwapRouter02 0x",
+		"slot 4 70 1,099,511,627,776",
+		"balance alice.eth 0x",
+		"mapping at slot 9, key 0x",
+		" 0 USDC 4,512.33 USDC +4,512.33 USDC",
+		"unlimited USDC 1 USDC",
+		"implementation EIP-1967 zero address Uniswap V3: SwapRouter02 0x",
+		"abababab",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the tab lacks %q:\n%s", want, text)
+		}
+	}
+	f := func(name, want string, change func(r *api.Result)) {
+		t.Helper()
+		r := swap()
+		change(r)
+		if text := textOf(section(t, page1(t, r), "state")); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in:\n%s", name, want, text)
+		}
+	}
+	f("nothing changed", "changed no state", func(r *api.Result) { r.StateChanges = []api.StateChange{} })
+	f("no state diff", "Changes of the native coin", func(r *api.Result) { r.StateChanges = nil })
+	f("nothing known", "No state change is known", func(r *api.Result) { r.StateChanges, r.BalanceChanges = nil, nil })
+	f("left out", "and 607 more changes", func(r *api.Result) {
+		r.StateChanges = append(r.StateChanges, make([]api.StateChange, 991)...)
+		r.StateChangesMeta = &api.StateMeta{OriginalChanges: 1007, KeptChanges: 1000}
+	})
+	f("a token without decimals", " 0 4,512,330,000 +4,512,330,000", func(r *api.Result) { r.TokenTransfers = nil })
+}
+
+// section is the part of a page with an id, up to its end tag.
+func section(t *testing.T, page, id string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, `<section class="tab" id="`+id+`"`)
+	if !ok {
+		t.Fatalf("no section %s", id)
+	}
+	part, _, _ := strings.Cut(rest, `<section class="tab"`)
+	return "<section" + part
+}
+
+var tagsAndSpace = regexp.MustCompile(`<[^>]*>|\s+`)
+
+// textOf is the text of a part of a page, with one space for each run of tags and space.
+func textOf(part string) string {
+	part = html.UnescapeString(tagsAndSpace.ReplaceAllString(part, " "))
+	return strings.Join(strings.Fields(part), " ")
 }

@@ -13,6 +13,7 @@ import (
 type bounds struct {
 	steps, balances, tokens, transfers, labels, notes int
 	nodes, logs, args                                 int
+	state                                             int // changes of the state
 	rows, detail                                      int // lines of the call list of the script, bytes of its details
 	text                                              int // characters of one piece of prose
 }

@@ -82,7 +82,33 @@ func swap() *api.Result {
 		{Address: alice, Label: "alice.eth", Role: "sender", IsSender: true, TotalUSD: dec("-5.8"), Tokens: []api.TokenChange{token(api.Addr{}, "ETH", "-1.5019278875", "-1501927887500000000", "3008.22", "-4518.13"), token(usdc, "USDC", "4512.33", "4512330000", "1", "4512.33")}},
 		{Address: pool, Label: "Uniswap V3: USDC/WETH 0.05%", Role: "pool", TotalUSD: dec("0"), Tokens: []api.TokenChange{token(weth, "WETH", "1.5", "1500000000000000000", "3008.22", "4512.33"), token(usdc, "USDC", "-4512.33", "-4512330000", "1", "-4512.33")}},
 		{Address: builder, Label: "beaverbuild", Role: "block producer", TotalUSD: dec("0.46"), Tokens: []api.TokenChange{token(api.Addr{}, "ETH", "0.000154231", "154231000000000", "3008.22", "0.463959")}}}
+	r.StateChanges = changedState(alice, router, pool, usdc)
 	return r
+}
+
+// changedState has a change of each kind, and slots with and without a name.
+func changedState(alice, router, pool, usdc api.Addr) []api.StateChange {
+	word := func(n uint64) string { return fmt.Sprintf("0x%064x", n) }
+	slot := func(n byte) api.Hex { return append(make(api.Hex, 31), n) }
+	mapping := func(kind api.SlotKind, number string, keys ...api.Hex) *api.SlotName {
+		return &api.SlotName{Kind: kind, Basis: api.BasisPreimage, Mapping: number, Order: api.OrderSolidity, Keys: keys}
+	}
+	hash := make(api.Hex, 32)
+	for i := range hash {
+		hash[i] = byte(200 + i)
+	}
+	return []api.StateChange{
+		{Address: alice, Kind: api.StateBalance, Before: "5000000000000000000", After: "3498072112500000000", Difference: "-1501927887500000000"},
+		{Address: alice, Kind: api.StateNonce, Before: "1233", After: "1234", Difference: "1"},
+		{Address: alice, Kind: api.StateCode, Before: "0x", After: delegation + router.String()[2:]},
+		{Address: pool, Kind: api.StateStorage, Slot: slot(0), Before: "0x" + strings.Repeat("ab", 32), After: "0x" + strings.Repeat("cd", 32)},
+		{Address: pool, Kind: api.StateStorage, Slot: slot(4), Before: word(70), After: word(1 << 40)},
+		{Address: usdc, Kind: api.StateStorage, Slot: hash, Before: word(0), After: word(4512330000), Difference: "4512330000", Name: mapping(api.SlotBalance, "9", alice[:])},
+		{Address: usdc, Kind: api.StateStorage, Slot: hash, Before: "0x" + strings.Repeat("f", 64), After: word(1000000), Difference: "-5", Name: mapping(api.SlotAllowance, "10", alice[:], router[:])},
+		{Address: usdc, Kind: api.StateStorage, Slot: hash, Before: word(1), After: word(2), Name: mapping(api.SlotMapping, "17", alice[:])},
+		{Address: usdc, Kind: api.StateStorage, Slot: hash, Before: word(0), After: "0x000000000000000000000000" + router.String()[2:],
+			Name: &api.SlotName{Kind: api.SlotImplementation, Basis: api.BasisPublished, Standard: "EIP-1967"}},
+	}
 }
 
 // failed is a swap that ran out of its price limit two calls down.
@@ -90,7 +116,7 @@ func failed() *api.Result {
 	r := swap()
 	r.Status, r.Attempted, r.Confidence = api.StatusReverted, true, api.Medium
 	r.Summary = "Tried to swap 1.5 ETH for USDC on Uniswap V3; it failed because the pool would have paid too little (Too little received)."
-	r.TokenTransfers, r.Risks = nil, nil
+	r.TokenTransfers, r.Risks, r.StateChanges = nil, nil, nil
 	r.PrettyTrace = r.PrettyTrace[:9]
 	for i := range r.PrettyTrace {
 		r.PrettyTrace[i].Status = api.NodeReverted
