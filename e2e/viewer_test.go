@@ -120,6 +120,17 @@ func TestStateTab(t *testing.T) {
 	quiet(t, p)
 }
 
+// TestAmountsOfPools: the amounts of a recorded swap of Uniswap v3 stand in whole tokens.
+func TestAmountsOfPools(t *testing.T) {
+	page := string(pageOf(t, reports(t)["swap"], report.HTMLOptions{NoScript: true}))
+	_, events, _ := strings.Cut(page, `id="events"`)
+	for _, want := range []string{"<bdi>300 USDC</bdi>", "<bdi>-0.296107 WETH</bdi>"} {
+		if !strings.Contains(events, want) {
+			t.Errorf("the events lack %s", want)
+		}
+	}
+}
+
 // violations lists what axe-core finds, with the elements.
 const violations = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
 	v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 140) + " " + n.any.map(a => a.message).join()).join(" | ")).join("\n"))`

@@ -30,6 +30,9 @@ type Node struct {
 	DecodedArgs       []Arg   `json:"decodedArgs"`
 
 	// Members beyond the interface's table.
+	// DecodedOutput is what a call returned, by name; empty where that is not known.
+	DecodedOutput []Arg `json:"decodedOutput,omitempty"`
+
 	Path       string     `json:"path"`                 // 0.2.1: the frame path; a log has its frame's path; empty below depth 128
 	Status     NodeStatus `json:"status"`               // ok, failed, reverted; empty when the outcome is not known
 	Error      string     `json:"error,omitempty"`      // why a failed frame failed, in words

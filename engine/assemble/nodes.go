@@ -116,7 +116,7 @@ func (w *nodeWriter) call(n *api.Node, c *decode.Call) {
 		n.Selector = api.Hex(c.Selector[:]).String()
 	}
 	n.FunctionName, n.FunctionSignature = c.Name, c.Signature
-	n.DecodedArgs, n.Provenance = c.Args, string(c.Provenance)
+	n.DecodedArgs, n.DecodedOutput, n.Provenance = c.Args, c.Outputs, string(c.Provenance)
 }
 
 func (w *nodeWriter) log(f *trace.Frame, l *trace.Log, path string) {

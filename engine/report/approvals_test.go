@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,7 +122,11 @@ func TestReturned(t *testing.T) {
 	f := func(function string, output []byte, want arg) {
 		t.Helper()
 		node := api.Node{Type: "STATICCALL", From: router, To: ref(usdc), FunctionSignature: function, Output: output, Status: api.NodeOK}
-		if got := n.returned(&node); got != want {
+		got := n.returned(&node, 16)
+		if len(got) == 0 {
+			got = []arg{{}}
+		}
+		if len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %+v, want %+v", function, got, want)
 		}
 	}
@@ -133,6 +138,18 @@ func TestReturned(t *testing.T) {
 	f("balanceOf(address)", word[:2], arg{"data", "", "0x0000", ""})
 	f("slot0()", []byte{1}, arg{"data", "", "0x01", ""})
 	f("slot0()", nil, arg{})
+	node := api.Node{Type: "STATICCALL", To: ref(pool), FunctionSignature: "slot0()", Output: make([]byte, 64), Status: api.NodeOK,
+		DecodedOutput: []api.Arg{{Name: "tick", Type: "int24", Value: "-7"}, {Type: "bool", Value: true}}}
+	if got := n.returned(&node, 16); !slices.Equal(got, []arg{{Name: "tick", Value: "-7"}, {Name: "bool", Value: "true"}}) {
+		t.Errorf("values of a known ABI: %+v", got)
+	}
+	if got := n.returned(&node, 1); len(got) != 1 {
+		t.Errorf("%d values, want 1", len(got))
+	}
+	node.Status = api.NodeFailed
+	if got := n.returned(&node, 16); len(got) != 1 || got[0].Name != "data" {
+		t.Errorf("of a failed call: %+v", got)
+	}
 	f("slot0()", make([]byte, 300), arg{"data", "", "0x" + strings.Repeat("00", 256) + " and 44 more bytes", ""})
 }
 

@@ -31,7 +31,7 @@ type frameList struct {
 type frameDetail struct {
 	Args     [][4]int64 `json:"a,omitempty"` // name, type, value, scaled value
 	MoreArgs int        `json:"n,omitempty"`
-	Returns  [3]int64   `json:"o"` // name, value, scaled value
+	Returns  [][3]int64 `json:"o,omitempty"` // name, value, scaled value
 	Input    string     `json:"i,omitempty"`
 	Cut      int        `json:"c,omitempty"` // bytes of calldata left out
 }
@@ -81,27 +81,32 @@ func (n *names) frameRow(f *frameList, node *api.Node, own int64, args int) []in
 	}
 	return []int64{
 		int64(l.Depth), f.text(l.Path), f.text(l.Op), f.text(l.From.Name()), f.text(l.From.Address), f.text(target.Name()), f.text(target.Address),
-		f.text(l.Call), outcome, gas, own, f.text(l.Value), f.text(l.Reason), f.text(n.preview(node)), n.frameDetail(f, node, &l),
+		f.text(l.Call), outcome, gas, own, f.text(l.Value), f.text(l.Reason), f.text(n.preview(node)), n.frameDetail(f, node, &l, args),
 	}
 }
 
 // frameDetail adds the details of a frame while there is room, and returns their index.
-func (n *names) frameDetail(f *frameList, node *api.Node, l *line) int64 {
+func (n *names) frameDetail(f *frameList, node *api.Node, l *line, args int) int64 {
 	d := frameDetail{MoreArgs: l.MoreArgs}
 	size := 0
 	for _, a := range l.Args {
 		size += len(a.Name) + len(a.Type) + len(a.Value) + len(a.Scaled) + 16
 	}
-	ret := n.returned(node)
+	ret := n.returned(node, args)
+	for _, a := range ret {
+		size += len(a.Name) + len(a.Value) + len(a.Scaled) + 16
+	}
 	input := head(node.Input, maxFrameInput)
-	if size += len(ret.Value) + 2*len(input); size == 0 || size > f.room {
+	if size += 2 * len(input); size == 0 || size > f.room {
 		return -1
 	}
 	f.room -= size
 	for _, a := range l.Args {
 		d.Args = append(d.Args, [4]int64{f.text(a.Name), f.text(a.Type), f.text(a.Value), f.text(a.Scaled)})
 	}
-	d.Returns = [3]int64{f.text(ret.Name), f.text(ret.Value), f.text(ret.Scaled)}
+	for _, a := range ret {
+		d.Returns = append(d.Returns, [3]int64{f.text(a.Name), f.text(a.Value), f.text(a.Scaled)})
+	}
 	if len(input) > 0 {
 		d.Input, d.Cut = api.Hex(input).String(), len(node.Input)-len(input)
 	}

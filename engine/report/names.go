@@ -18,6 +18,7 @@ type names struct {
 	native string       // symbol of the native coin
 	price  *api.Decimal // of the native coin, when the Result knows it
 	units  map[api.Addr]tokenUnit
+	pools  map[api.Addr][2]api.Addr // the tokens of pools
 }
 
 func newNames(r *api.Result) *names { return namesOf(r, nil) }
@@ -27,6 +28,9 @@ func newNames(r *api.Result) *names { return namesOf(r, nil) }
 func namesOf(r *api.Result, only map[api.Addr]string) *names {
 	n := &names{only: only, labels: map[api.Addr]string{}, roles: map[api.Addr]string{}, short: api.NewAbbreviations(), native: "native coin"}
 	n.units = tokenUnits(r)
+	if only == nil {
+		n.pools = poolTokens(r)
+	}
 	for _, a := range r.Addresses {
 		n.short.Add(a.Address)
 		n.learn(a.Address, a.Label, a.Role)

@@ -72,14 +72,19 @@ func unlimited(n *big.Int) bool {
 }
 
 // scaledArg writes the argument at place i in whole tokens; empty where it is no amount of a
-// token whose decimals are known.
+// token that is known with its decimals.
 func (n *names) scaledArg(node *api.Node, i int) string {
-	at, ok := amountArgs[signature(node)]
 	raw, isText := node.DecodedArgs[i].Value.(string)
-	if !ok || at != i || !isText {
+	if !isText {
 		return ""
 	}
-	return n.inTokens(tokenOf(node), raw)
+	if at, ok := amountArgs[signature(node)]; ok {
+		if at != i {
+			return ""
+		}
+		return n.inTokens(tokenOf(node), raw)
+	}
+	return n.poolAmount(node, i, raw)
 }
 
 // inTokens writes base units of a token in whole tokens, empty when it has no known decimals.
@@ -98,25 +103,52 @@ func (n *names) inTokens(token api.Addr, raw string) string {
 	return amount(d) + " " + unit.symbol
 }
 
-// returned is what a frame gave back; a value without text when it gave nothing.
-func (n *names) returned(node *api.Node) arg {
+// returned is what a frame gave back: the result of a function of ERC-20, the values of a
+// known ABI by name, else the data; nothing where there is none.
+func (n *names) returned(node *api.Node, most int) []arg {
 	if node.Type == "LOG" || len(node.Output) == 0 {
-		return arg{}
+		return nil
 	}
 	known, ok := returns[node.FunctionSignature]
-	if !ok || len(node.Output) != 32 || node.Status == api.NodeFailed {
-		text := api.Hex(head(node.Output, maxFrameOutput)).String()
-		if more := len(node.Output) - maxFrameOutput; more > 0 {
-			text += " and " + api.Count(more, "more byte")
-		}
-		return arg{Name: "data", Value: text}
+	switch {
+	case node.Status == api.NodeFailed:
+		return []arg{outputData(node)}
+	case ok && len(node.Output) == 32:
+		return []arg{n.returnedWord(node, known.name, known.amount)}
+	case len(node.DecodedOutput) > 0:
+		return n.returnedValues(node, most)
 	}
+	return []arg{outputData(node)}
+}
+
+// returnedWord is the result of a function of ERC-20.
+func (n *names) returnedWord(node *api.Node, name string, amount bool) arg {
 	word := new(big.Int).SetBytes(node.Output)
-	if known.amount {
-		return arg{Name: known.name, Value: word.String(), Scaled: n.inTokens(tokenOf(node), word.String())}
+	if amount {
+		return arg{Name: name, Value: word.String(), Scaled: n.inTokens(tokenOf(node), word.String())}
 	}
 	if word.Sign() == 0 {
-		return arg{Name: known.name, Value: "false"}
+		return arg{Name: name, Value: "false"}
 	}
-	return arg{Name: known.name, Value: "true"}
+	return arg{Name: name, Value: "true"}
+}
+
+// returnedValues are the values of a known ABI; one without a name has its type.
+func (n *names) returnedValues(node *api.Node, most int) (list []arg) {
+	for _, a := range head(node.DecodedOutput, most) {
+		name := api.OneLine(a.Name, 40)
+		if name == "" {
+			name = api.OneLine(a.Type, 60)
+		}
+		list = append(list, arg{Name: name, Value: n.value(a.Value, 2)})
+	}
+	return list
+}
+
+func outputData(node *api.Node) arg {
+	text := api.Hex(head(node.Output, maxFrameOutput)).String()
+	if more := len(node.Output) - maxFrameOutput; more > 0 {
+		text += " and " + api.Count(more, "more byte")
+	}
+	return arg{Name: "data", Value: text}
 }

@@ -178,7 +178,7 @@
 		} else {
 			for (const a of d.a || []) fact(dl, ((S[a[0]] || "unnamed") + " " + S[a[1]]).trim(), S[a[2]] + (a[3] ? " = " + S[a[3]] : ""));
 			if (d.n) fact(dl, "More arguments", String(d.n));
-			if (d.o[1]) fact(dl, "Returned " + S[d.o[0]], S[d.o[1]] + (d.o[2] ? " = " + S[d.o[2]] : ""));
+			for (const o of d.o || []) fact(dl, "Returned " + S[o[0]], S[o[1]] + (o[2] ? " = " + S[o[2]] : ""));
 			if (d.i) {
 				const raw = make("details"), pre = make("pre", "", d.i + (d.c ? "\n" + d.c + " more bytes are not in this report" : ""));
 				pre.tabIndex = 0;

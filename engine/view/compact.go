@@ -39,7 +39,7 @@ func Compact(node api.Node, n int) api.Node {
 	if node.EventSignature != nil {
 		node.EventSignature = new(Shorten(*node.EventSignature, max(n, 40)))
 	}
-	node.DecodedArgs = compactList(node.DecodedArgs, n, compactDepth)
+	node.DecodedArgs, node.DecodedOutput = compactList(node.DecodedArgs, n, compactDepth), compactList(node.DecodedOutput, n, compactDepth)
 	return node
 }
 

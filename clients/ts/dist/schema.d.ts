@@ -1760,6 +1760,8 @@ export interface components {
         TraceNode: {
             /** @description Decoded arguments; empty when not decoded. */
             decodedArgs: components["schemas"]["DecodedArg"][];
+            /** @description Decoded return values of a call; missing when they are not known. */
+            decodedOutput?: components["schemas"]["DecodedArg"][];
             /** @description Nesting, 0 for the outermost frame. */
             depth: number;
             /** @description Why a failed frame failed, in words. */
