@@ -73,6 +73,10 @@ func TestAxe(t *testing.T) {
 		t.Skip("axe-core is not installed: run npm ci here")
 	}
 	all := reports(t)
+	swap := all["swap"]
+	swap.Sandwich = &api.Sandwich{Trades: []api.SandwichTrade{
+		{Part: api.SandwichFront, TxHash: swap.TxHash}, {Part: api.SandwichVictim, TxHash: swap.TxHash, Self: true}, {Part: api.SandwichBack},
+	}}
 	for _, kind := range []string{"swap", "reverted", "most-frames"} {
 		p := b.Open(t, pageOf(t, all[kind], report.HTMLOptions{}), looks["desk-light"])
 		chrome.Eval[string](p, string(axe)+`; ""`)

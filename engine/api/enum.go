@@ -82,3 +82,6 @@ func (SlotBasis) Enum() []any { return []any{BasisPublished, BasisPreimage, Basi
 
 // Enum lists how keys may be hashed.
 func (SlotOrder) Enum() []any { return []any{OrderSolidity, OrderVyper, OrderSolady} }
+
+// Enum lists the parts of a sandwich in the order of the block.
+func (SandwichPart) Enum() []any { return []any{SandwichFront, SandwichVictim, SandwichBack} }

@@ -133,6 +133,10 @@ type Result struct {
 	// Authorizations are those of EIP-7702 that the transaction carried, in its order.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
 
+	// Sandwich are the trades around this one, or this one and those that it was made around;
+	// nil: none, or the neighbours in the block were not compared.
+	Sandwich *Sandwich `json:"sandwich,omitempty"`
+
 	// StateChanges are what the transaction changed in the state, by address, kind and slot;
 	// nil: no state diff was available. An empty list says that nothing changed.
 	StateChanges     []StateChange `json:"stateChanges,omitzero"`

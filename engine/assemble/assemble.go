@@ -57,6 +57,7 @@ func Build(ev *Evidence) *Case {
 	b.name()
 	b.trace()
 	b.state()
+	b.sandwich()
 	b.transfers()
 	b.changes()
 	b.fee()

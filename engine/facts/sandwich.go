@@ -67,6 +67,22 @@ func (a *Reading) swapIn(w *Sandwich, hash common.Hash) *poolSwap {
 	return nil
 }
 
+// TradeOf returns what a transaction of a sandwich paid into its pool, and what it got out
+// of it; nil where the events do not tell.
+func (a *Reading) TradeOf(w *Sandwich, hash common.Hash) (paid, got *Leg) {
+	s := a.swapIn(w, hash)
+	if s == nil {
+		return nil, nil
+	}
+	if s.paid != (common.Address{}) {
+		paid = &Leg{Key: Key{Token: s.paid}, Amount: s.in}
+	}
+	if s.got != (common.Address{}) {
+		got = &Leg{Key: Key{Token: s.got}, Amount: s.out}
+	}
+	return paid, got
+}
+
 func (a *Reading) receiptOf(hash common.Hash) *ethrpc.Receipt {
 	if hash == a.Tx.Hash {
 		return a.Receipt

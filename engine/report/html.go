@@ -86,6 +86,7 @@ type sheet struct {
 	Spenders      []gasRow
 	Approvals     []approvalRow
 	MoreApprovals int
+	Sandwich      *sandwich
 	Places        []placeRow
 	Native        []nativeRow
 	State         []stateGroup
@@ -193,6 +194,7 @@ func newSheet(r *api.Result, d diagramSet, b bounds, o HTMLOptions) *sheet {
 	if s.Scripted {
 		s.Frames = s.names.frames(r, b)
 	}
+	s.Sandwich = s.names.sandwich(r)
 	s.Approvals, s.MoreApprovals = s.names.approvals(r)
 	s.Spenders = s.names.spenders(r)
 	s.Places, s.StateRead = s.names.places(r), r.StateChanges != nil
@@ -287,6 +289,14 @@ func (s *sheet) logs(r *api.Result, b bounds) {
 			s.MoreLogs++
 		}
 	}
+}
+
+// AtTx is the explorer's page of a transaction, empty without an explorer.
+func (s *sheet) AtTx(hash string) string {
+	if s.Explorer == "" || len(hash) != 66 || integer(hash) == nil {
+		return ""
+	}
+	return s.Explorer + "/tx/" + hash
 }
 
 // At is the explorer's page of an address, empty without an explorer.

@@ -147,6 +147,10 @@ func (w *reducer) details(r *api.Result) {
 	r.StepsDetail = keepAll(w, "stepsDetail", PartSteps, r.StepsDetail, w.budget.details)
 	r.RisksDetail = keepAll(w, "risksDetail", PartRisks, r.RisksDetail, w.budget.details)
 	r.Authorizations = first(w, "authorizations", "", r.Authorizations, w.addresses)
+	if x := r.Sandwich; x != nil && !fits(x, 5*w.text) {
+		w.omit("sandwich", "", 1, 0)
+		r.Sandwich = nil
+	}
 	if d := r.Dealings; d != nil {
 		if !fits(d, 512*w.deals) {
 			w.omit("dealings", PartDealings, 1, 0)

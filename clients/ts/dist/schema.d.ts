@@ -836,8 +836,8 @@ export interface components {
         ExplainRequest: {
             /** @description Of jobs alone: an address of HTTP that gets a signed POST when the job has ended (see WebhookMessage). Its origin must be one that the operator allows; where none is, any value is rejected. */
             callbackUrl?: string;
-            /** @description EIP-155 chain id of a supported chain, in plain digits: no fraction, no exponent. Without it all supported chains are asked in parallel; with it the search is saved. */
-            chainId?: number;
+            /** @description EIP-155 chain id of a supported chain, in plain digits: no fraction, no exponent; or the slug of the chain as a string, such as base-mainnet. Without it all supported chains are asked in parallel; with it the search is saved. */
+            chainId?: number | string;
             /** @description What you want to know, in your own words, at most 2048 bytes of UTF-8. Words such as exploit, attack, drain, vulnerability or triage have every check told of in nonFindings. */
             context?: string;
             /**
@@ -909,6 +909,10 @@ export interface components {
             risks: string[];
             /** @description The risks of the rules for programs: flag, severity and explanation of each line. */
             risksDetail?: components["schemas"]["RiskDetail"][];
+            /** @description The trades of the sandwich that the transaction is part of; missing when it is part of none, or when the transactions around it were not compared. */
+            sandwich?: components["schemas"]["Sandwich"];
+            /** @description Which part of a longer sequence the transaction is; absent where it does not show itself as one. */
+            sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
             /** @description What the transaction changed in the state: balances, nonces, code and storage slots, by address, kind and slot. Missing when no state diff was available; an empty list says that nothing changed. Only the full view has it; smaller views have it as the part state. */
@@ -1445,6 +1449,10 @@ export interface components {
             risks: string[];
             /** @description The risks of the rules for programs: flag, severity and explanation of each line. */
             risksDetail?: components["schemas"]["RiskDetail"][];
+            /** @description The trades of the sandwich that the transaction is part of; missing when it is part of none, or when the transactions around it were not compared. */
+            sandwich?: components["schemas"]["Sandwich"];
+            /** @description Which part of a longer sequence the transaction is; absent where it does not show itself as one. */
+            sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
             skillsUsed?: string[];
             /** @description What the transaction changed in the state: balances, nonces, code and storage slots, by address, kind and slot. Missing when no state diff was available; an empty list says that nothing changed. Only the full view has it; smaller views have it as the part state. */
@@ -1523,6 +1531,45 @@ export interface components {
              */
             requestId: string;
         };
+        /** @description Trades of two transactions of one searcher and of those between them in the block, in one pool. */
+        Sandwich: {
+            /** @description The pool. */
+            pool: components["schemas"]["EvmAddress"];
+            /** @description The contract or account that made the first and the last trade. */
+            searcher: components["schemas"]["EvmAddress"];
+            /** @description The trades in the order of the block: front, victims, back. */
+            trades: components["schemas"]["SandwichTrade"][];
+        };
+        /**
+         * @description front: the searcher trades first. victim: others trade at the price that it left. back: the searcher trades back.
+         * @enum {string}
+         */
+        SandwichPart: "front" | "victim" | "back";
+        /** @description One trade of a sandwich. */
+        SandwichTrade: {
+            /** @description What went into the pool; null when its events do not tell. */
+            given: components["schemas"]["StepAmount"] | null;
+            /** @description What the trade is in the sandwich. */
+            part: components["schemas"]["SandwichPart"];
+            /** @description True for the transaction of this result. */
+            self: boolean;
+            /** @description What came out of the pool; null when its events do not tell. */
+            taken: components["schemas"]["StepAmount"] | null;
+            /** @description Hash of its transaction. */
+            txHash: string;
+        };
+        /** @description Which part of a longer sequence of transactions this one is, where it shows itself as one. */
+        Sequence: {
+            /** @description The part: preparation, attack or laundering. */
+            part: components["schemas"]["SequencePart"];
+            /** @description The part for people, in one sentence. */
+            text: string;
+        };
+        /**
+         * @description A part of a longer sequence of transactions.
+         * @enum {string}
+         */
+        SequencePart: "preparation" | "attack" | "laundering";
         /** @description The agent follows a playbook from here on. */
         SkillCallEvent: {
             /**

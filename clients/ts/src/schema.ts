@@ -910,6 +910,8 @@ export interface components {
             risks: string[];
             /** @description The risks of the rules for programs: flag, severity and explanation of each line. */
             risksDetail?: components["schemas"]["RiskDetail"][];
+            /** @description The trades of the sandwich that the transaction is part of; missing when it is part of none, or when the transactions around it were not compared. */
+            sandwich?: components["schemas"]["Sandwich"];
             /** @description Which part of a longer sequence the transaction is; absent where it does not show itself as one. */
             sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
@@ -1448,6 +1450,8 @@ export interface components {
             risks: string[];
             /** @description The risks of the rules for programs: flag, severity and explanation of each line. */
             risksDetail?: components["schemas"]["RiskDetail"][];
+            /** @description The trades of the sandwich that the transaction is part of; missing when it is part of none, or when the transactions around it were not compared. */
+            sandwich?: components["schemas"]["Sandwich"];
             /** @description Which part of a longer sequence the transaction is; absent where it does not show itself as one. */
             sequence?: components["schemas"]["Sequence"];
             /** @description Playbooks of the analysis that were engaged. */
@@ -1527,6 +1531,33 @@ export interface components {
              * @description Id of the request, as in X-Request-Id and in each frame of its stream.
              */
             requestId: string;
+        };
+        /** @description Trades of two transactions of one searcher and of those between them in the block, in one pool. */
+        Sandwich: {
+            /** @description The pool. */
+            pool: components["schemas"]["EvmAddress"];
+            /** @description The contract or account that made the first and the last trade. */
+            searcher: components["schemas"]["EvmAddress"];
+            /** @description The trades in the order of the block: front, victims, back. */
+            trades: components["schemas"]["SandwichTrade"][];
+        };
+        /**
+         * @description front: the searcher trades first. victim: others trade at the price that it left. back: the searcher trades back.
+         * @enum {string}
+         */
+        SandwichPart: "front" | "victim" | "back";
+        /** @description One trade of a sandwich. */
+        SandwichTrade: {
+            /** @description What went into the pool; null when its events do not tell. */
+            given: components["schemas"]["StepAmount"] | null;
+            /** @description What the trade is in the sandwich. */
+            part: components["schemas"]["SandwichPart"];
+            /** @description True for the transaction of this result. */
+            self: boolean;
+            /** @description What came out of the pool; null when its events do not tell. */
+            taken: components["schemas"]["StepAmount"] | null;
+            /** @description Hash of its transaction. */
+            txHash: string;
         };
         /** @description Which part of a longer sequence of transactions this one is, where it shows itself as one. */
         Sequence: {
