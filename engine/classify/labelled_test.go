@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/facts"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -47,7 +48,7 @@ func split(tb testing.TB) (design, heldOut []fixture.Labelled) {
 type tally struct {
 	all, right        map[string]int
 	confusion, missed map[string]int
-	stated, kept      map[string]int // judgements of each confidence, and those that are right
+	stated, kept      map[string]int // judgements of each confidence, alone and by kind of evidence; those that are right
 	judged, good      int
 	named, namedRight int
 }
@@ -114,9 +115,11 @@ func (s *tally) calibrate(l *fixture.Labelled, f *facts.Input) {
 	}
 	f.Tree.Source = trace.SourceDebug
 	v := scene.Judge(f)
-	s.stated[string(v.Confidence)]++
-	if slices.Contains(l.Expect.TxTypes, typeName(v)) {
-		s.kept[string(v.Confidence)]++
+	for _, group := range []string{string(v.Confidence), fmt.Sprintf("%s by %s", v.Confidence, v.Evidence)} {
+		s.stated[group]++
+		if slices.Contains(l.Expect.TxTypes, typeName(v)) {
+			s.kept[group]++
+		}
 	}
 }
 
@@ -142,7 +145,7 @@ func (s *tally) String() string {
 		fmt.Fprintf(&b, "\n  %3d of %3d (%3.0f %%) %s", s.right[c], s.all[c], percent(s.right[c], s.all[c]), c)
 	}
 	for _, c := range slices.Sorted(maps.Keys(s.stated)) {
-		fmt.Fprintf(&b, "\n  confidence %-6s: %3d of %3d types right (%.1f %%)", c, s.kept[c], s.stated[c], percent(s.kept[c], s.stated[c]))
+		fmt.Fprintf(&b, "\n  confidence %-24s: %3d of %3d types right (%.1f %%)", c, s.kept[c], s.stated[c], percent(s.kept[c], s.stated[c]))
 	}
 	fmt.Fprintf(&b, "\nconfusion:%s", table(s.confusion))
 	return b.String()
@@ -172,6 +175,9 @@ func TestLabelledTransactions(t *testing.T) {
 			brands = 80
 		}
 		seen.require(t, "design set", brands)
+		if got := percent(seen.kept[string(api.High)], seen.stated[string(api.High)]); got < 98 {
+			t.Errorf("design set, without labels of %q: %.1f %% of the types of high confidence are right", without, got)
+		}
 		unseen.require(t, "held out", brands)
 	}
 }

@@ -100,7 +100,7 @@ func decide(a *facts.Reading, v *Verdict) *Opinion {
 }
 
 func asVote(a *facts.Reading, name string, o *Opinion) Vote {
-	v := Vote{Rule: name, TxType: api.TypeOther, SubType: o.SubType, Frames: o.Frames}
+	v := Vote{Rule: name, TxType: api.TypeOther, SubType: o.SubType, Frames: o.Frames, Evidence: evidenceFor(a, o)}
 	if k, ok := kinds[o.Act]; ok {
 		v.TxType = k.txType
 		if v.SubType == "" {

@@ -170,6 +170,23 @@ func (a *Reading) supplied(token common.Address) [2]*big.Int {
 	return a.supply[token]
 }
 
+// MadeOrBurnt finds among what the actor got a token of which units came into being, and
+// among what it gave one of which units were destroyed. Wrapped native coin does not count.
+func (a *Reading) MadeOrBurnt() (token common.Address, ok bool) {
+	if a.Flow == nil {
+		return token, false
+	}
+	for side, legs := range [2][]Leg{a.In, a.Out} {
+		for i := range legs {
+			l := &legs[i]
+			if n := a.supplied(l.Key.Token)[side]; n != nil && n.Sign() > 0 && l.Key.ID == "" && !a.Wrapped(l.Key.Token) {
+				return l.Key.Token, true
+			}
+		}
+	}
+	return token, false
+}
+
 // nearly reports whether n is at least nine tenths of m: fees take some of a share.
 func nearly(n, m *big.Int) bool {
 	if n == nil || n.Sign() == 0 {

@@ -204,6 +204,10 @@ const (
 	OnlyFunction
 	PaymentUnexplained
 	AlsoReadAs
+	OnlySharedEvent
+	OnlyMovement
+	TradeChangedSupply
+	DepositEventToo
 	ActUnrecognised
 	AttemptInInnerCall
 	AttemptUnknown
