@@ -96,7 +96,7 @@ func TestBoundIsInForce(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	c := s.transportConfig(nil)
-	if c.Room == nil || c.Room() != nil || c.Runs.Keeps(job.RunBlocking) || !c.Runs.Keeps(job.RunStream) {
+	if c.Room == nil || c.Room() != nil || c.Runs.Keeps(job.RunUnmeteredBlocking) || !c.Runs.Keeps(job.RunUnmeteredStream) {
 		t.Error("the server does not ask for room, or keeps other runs")
 	}
 }

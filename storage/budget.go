@@ -222,7 +222,7 @@ func (s *Store) evictFrom(c *change, bucket []byte, passed *[]byte, want int64) 
 		if err != nil || head == nil {
 			return records, err
 		}
-		from = id.endKey()
+		from = id.keyAfterRecord()
 		if passed != nil {
 			*passed = from
 			looked++
@@ -249,7 +249,7 @@ func nextRecord(c *change, bucket, from []byte) (id recordID, head []byte, err e
 		return id, nil, err
 	}
 	cur := b.Cursor()
-	for k, v := cur.Seek(from); k != nil; k, v = cur.Seek(id.endKey()) {
+	for k, v := cur.Seek(from); k != nil; k, v = cur.Seek(id.keyAfterRecord()) {
 		// A chunk without a head belongs to a record whose head has expired.
 		if id, err = idOfKey(k); err != nil || k[len(id)] == partHead {
 			return id, v, err

@@ -90,21 +90,21 @@ func TestEvictionOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(job.RunPaid, 300)
-	put(job.RunStream, 300)
-	put(job.RunBlocking, 6000)
-	if paid, streams := kept(t, s, ids[job.RunPaid]), kept(t, s, ids[job.RunStream]); paid != 300 || streams != 300 {
+	put(job.RunUnmeteredStream, 300)
+	put(job.RunUnmeteredBlocking, 6000)
+	if paid, streams := kept(t, s, ids[job.RunPaid]), kept(t, s, ids[job.RunUnmeteredStream]); paid != 300 || streams != 300 {
 		t.Errorf("%d paid runs and %d streams are left of 300 each while there were blocking runs", paid, streams)
 	}
-	blocking := ids[job.RunBlocking]
+	blocking := ids[job.RunUnmeteredBlocking]
 	n := kept(t, s, blocking)
 	if n == 0 || n == len(blocking) || kept(t, s, blocking[len(blocking)-n:]) != n {
 		t.Errorf("%d blocking runs are left, not the last ones", n)
 	}
-	put(job.RunStream, 6000)
+	put(job.RunUnmeteredStream, 6000)
 	if n := kept(t, s, blocking); n != 0 {
 		t.Errorf("%d blocking runs are left while streams were deleted", n)
 	}
-	streams := ids[job.RunStream]
+	streams := ids[job.RunUnmeteredStream]
 	if n := kept(t, s, streams); n == 0 || n == len(streams) || kept(t, s, streams[len(streams)-n:]) != n {
 		t.Errorf("%d streams are left, not the last ones", n)
 	}
@@ -147,7 +147,7 @@ func TestFullOfPromises(t *testing.T) {
 	if !errors.Is(s.Room(), api.ErrFull) || !tight {
 		t.Errorf("%v, tight %v", s.Room(), tight)
 	}
-	for _, class := range []job.RunClass{job.RunStream, job.RunBlocking} {
+	for _, class := range []job.RunClass{job.RunUnmeteredStream, job.RunUnmeteredBlocking} {
 		if ids, err := putRuns(t, s, c, class, 1); !errors.Is(err, job.ErrNotKept) || kept(t, s, ids) != 0 {
 			t.Errorf("class %d: %v", class, err)
 		}
@@ -258,7 +258,7 @@ func TestRunChangesClass(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.Now, ExpireEvery: -1})
 	id := idAt(c.Now(), rnd)
-	for _, class := range []job.RunClass{job.RunPaid, job.RunBlocking, job.RunStream, job.RunPaid} {
+	for _, class := range []job.RunClass{job.RunPaid, job.RunUnmeteredBlocking, job.RunUnmeteredStream, job.RunPaid} {
 		row := job.RunRow{ID: id, Class: class, State: job.RunReplayable, Frames: noise(rnd, 3*chunkSize)}
 		if err := s.PutRun(row); err != nil {
 			t.Fatal(err)
@@ -297,7 +297,7 @@ func TestBoundHolds(t *testing.T) {
 			if rnd.IntN(100) == 0 {
 				size = rnd.IntN(1 << 20)
 			}
-			class := []job.RunClass{job.RunStream, job.RunBlocking, job.RunBlocking, job.RunBlocking}[rnd.IntN(4)]
+			class := []job.RunClass{job.RunUnmeteredStream, job.RunUnmeteredBlocking, job.RunUnmeteredBlocking, job.RunUnmeteredBlocking}[rnd.IntN(4)]
 			if rnd.IntN(500) == 0 {
 				class = job.RunPaid
 			}
@@ -356,7 +356,7 @@ func writeAll(s *Store, rows []job.RunRow) (err error) {
 func TestFailedEviction(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.Now, ExpireEvery: -1, MaxBytes: testBound})
-	blocking, err := putRuns(t, s, c, job.RunBlocking, 20)
+	blocking, err := putRuns(t, s, c, job.RunUnmeteredBlocking, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestFailedEviction(t *testing.T) {
 func TestUnboundedFile(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.Now, ExpireEvery: -1})
-	if _, err := putRuns(t, s, c, job.RunBlocking, 100); err != nil {
+	if _, err := putRuns(t, s, c, job.RunUnmeteredBlocking, 100); err != nil {
 		t.Fatal(err)
 	}
 	if u := s.Usage(); fmt.Sprint(u) != "{0 0 0 0}" || s.Room() != nil || u.Tight() {

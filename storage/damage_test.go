@@ -208,7 +208,7 @@ func FuzzStoredRecord(f *testing.F) {
 	f.Add(rid[:], []byte(head), body)
 	f.Add([]byte{1}, []byte(head), body)
 	f.Add(append(rid.headKey(), 0, 0, 0, 0), []byte(head), body)
-	f.Add(rid.endKey(), []byte(head), body)
+	f.Add(rid.keyAfterRecord(), []byte(head), body)
 	f.Fuzz(func(t *testing.T, key, head, body []byte) {
 		if len(key) == 0 || len(key) > 64 {
 			return

@@ -60,8 +60,8 @@ func (id recordID) chunkKey(n int) []byte {
 	return binary.BigEndian.AppendUint32(append(id[:len(id):len(id)], partChunk), uint32(n))
 }
 
-// endKey returns the smallest key after all keys of the record.
-func (id recordID) endKey() []byte { return append(id[:len(id):len(id)], 0xff) }
+// keyAfterRecord is greater than all keys of the record and smaller than those of the next.
+func (id recordID) keyAfterRecord() []byte { return append(id[:len(id):len(id)], 0xff) }
 
 // recordHead is the stored part of a record without its body.
 type recordHead interface {
@@ -227,7 +227,7 @@ func (r records[H]) eachHead(s *Store, f func(recordID, H)) error {
 				}
 				f(id, h)
 			}
-			k, v = c.Seek(id.endKey())
+			k, v = c.Seek(id.keyAfterRecord())
 		}
 		return nil
 	})

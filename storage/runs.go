@@ -31,9 +31,9 @@ func (h runHead) validate() error {
 // record is the first key. Records of earlier versions are all in the bucket of
 // job.RunPaid.
 var runs = [...]records[runHead]{
-	job.RunPaid:     runsIn(bucketRuns),
-	job.RunStream:   runsIn(bucketStreams),
-	job.RunBlocking: runsIn(bucketBlocking),
+	job.RunPaid:              runsIn(bucketRuns),
+	job.RunUnmeteredStream:   runsIn(bucketStreams),
+	job.RunUnmeteredBlocking: runsIn(bucketBlocking),
 }
 
 func runsIn(bucket []byte) records[runHead] {

@@ -49,7 +49,7 @@ type visit struct {
 	start   time.Time
 	streams bool            // the request ends with the stream
 	heard   bool            // an analysis may still write to it, even after the end
-	routine bool            // one of the many vouchers of a stream
+	routine bool            // one of the many vouchers of a stream: logged at level debug only
 	caller  *callers.Caller // nil: there are no keys, or none is needed
 
 	mu    sync.Mutex
@@ -61,7 +61,7 @@ type visit struct {
 // visits is a pool, so that short requests make no garbage.
 var visits = sync.Pool{New: func() any { return new(visit) }}
 
-// free returns a visit to the pool if nothing refers to it.
+// free gives the visit back to the pool, unless something still refers to it.
 func (v *visit) free() {
 	if v.heard {
 		return

@@ -93,7 +93,7 @@ func TestClassesOfRuns(t *testing.T) {
 	}
 	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Runs = runs })
 	sh.buy("/explain", goodBody, voucher(90_000))
-	if want := []job.RunClass{job.RunBlocking, job.RunStream, job.RunPaid}; !slices.Equal(runs.seen, want) {
+	if want := []job.RunClass{job.RunUnmeteredBlocking, job.RunUnmeteredStream, job.RunPaid}; !slices.Equal(runs.seen, want) {
 		t.Errorf("%v, want %v", runs.seen, want)
 	}
 	if runs.len() != 1 {

@@ -18,7 +18,8 @@ import (
 type Runs interface {
 	// Keeps reports whether runs of a class are recorded.
 	Keeps(class job.RunClass) bool
-	// Finish stores the frames of a run. Call it before the last one is sent.
+	// Finish stores the final frames of a run. Call it before the last of them is sent to
+	// the client, who may ask for them at once.
 	Finish(requestID string, class job.RunClass, frames ...jsontext.Value) error
 	// Fail stores that a run has no frames to replay.
 	Fail(requestID string, class job.RunClass) error
@@ -174,9 +175,9 @@ func (r RunSpec) class() job.RunClass {
 	case r.priced != nil:
 		return job.RunPaid
 	case r.streams:
-		return job.RunStream
+		return job.RunUnmeteredStream
 	}
-	return job.RunBlocking
+	return job.RunUnmeteredBlocking
 }
 
 // continues reports whether a stream goes on whose client has gone.

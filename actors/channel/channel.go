@@ -28,7 +28,8 @@ type channel struct {
 	*inbox
 }
 
-// inbox is the working memory of an actor. It is nil while the actor rests.
+// inbox holds the commands and answers that an actor has in hand. It is nil while there
+// are none.
 type inbox struct {
 	early    []command        // commands that arrived before the row was read
 	writing  []held           // answers that wait for the current commit

@@ -4,8 +4,8 @@ import "sync"
 
 // locks are mutexes by name. A name that is not locked uses no memory.
 type locks struct {
-	mu   sync.Mutex
-	held map[string]*lock
+	mu     sync.Mutex
+	byName map[string]*lock
 }
 
 type lock struct {
@@ -13,15 +13,15 @@ type lock struct {
 	users int
 }
 
-func newLocks() *locks { return &locks{held: make(map[string]*lock)} }
+func newLocks() *locks { return &locks{byName: make(map[string]*lock)} }
 
 // lock locks the name and returns the function that unlocks it.
 func (l *locks) lock(name string) (unlock func()) {
 	l.mu.Lock()
-	k := l.held[name]
+	k := l.byName[name]
 	if k == nil {
 		k = new(lock)
-		l.held[name] = k
+		l.byName[name] = k
 	}
 	k.users++
 	l.mu.Unlock()
@@ -30,7 +30,7 @@ func (l *locks) lock(name string) (unlock func()) {
 		k.Unlock()
 		l.mu.Lock()
 		if k.users--; k.users == 0 {
-			delete(l.held, name)
+			delete(l.byName, name)
 		}
 		l.mu.Unlock()
 	}

@@ -85,7 +85,7 @@ func (c *Channels) payOut(
 ) (session.Channel, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
-	defer c.operationLocks.lock(payOutTurn(id))()
+	defer c.operationLocks.lock(payOutLockName(id))()
 	row, err := c.beginClose(own, id, v, may)
 	if err != nil || row.Status == session.Closed {
 		return row, err
@@ -361,5 +361,5 @@ func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) erro
 	return errors.Join(errs...)
 }
 
-// payOutTurn is the name of the lock for closing a channel.
-func payOutTurn(id common.Hash) string { return "pay out " + string(id[:]) }
+// payOutLockName is the name under which a channel is locked while it is closed.
+func payOutLockName(id common.Hash) string { return "pay out " + string(id[:]) }

@@ -68,7 +68,7 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 	defer cancel()
 	turn := "settle"
 	if intent.Kind == IntentClose {
-		turn = payOutTurn(intent.Channels[0])
+		turn = payOutLockName(intent.Channels[0])
 	}
 	defer c.operationLocks.lock(turn)()
 	if there, err := c.pending(intent.ID); err != nil || !there {
@@ -118,7 +118,7 @@ func (c *Channels) pending(id string) (bool, error) {
 
 // reactivate reactivates a channel whose close was begun but never signed.
 func (c *Channels) reactivate(ctx context.Context, id common.Hash) error {
-	defer c.operationLocks.lock(payOutTurn(id))()
+	defer c.operationLocks.lock(payOutLockName(id))()
 	intents, err := c.options.Store.Intents()
 	if err != nil || includesChannel(intents, id, IntentClose) {
 		return err // signed meanwhile

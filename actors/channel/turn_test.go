@@ -30,7 +30,7 @@ func TestImpatientPayerChargedOnce(t *testing.T) {
 func (l *locks) wanted() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, k := range l.held {
+	for _, k := range l.byName {
 		n = max(n, k.users)
 	}
 	return n

@@ -547,7 +547,7 @@ func TestRuns(t *testing.T) {
 	}
 	whole, failed, large := recordid.New(), recordid.New(), recordid.New()
 	frames := []string{`{"type":"complete"}`, `{"type":"result","summary":"a \u2028 b"}`}
-	if err := errors.Join(r.Finish(whole, RunStream, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed, RunBlocking),
+	if err := errors.Join(r.Finish(whole, RunUnmeteredStream, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed, RunUnmeteredBlocking),
 		store.PutRun(RunRow{ID: large, State: RunTooLarge})); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (k KeepRuns) Keeps(class RunClass) bool {
 	case KeepPaid:
 		return class == RunPaid
 	case KeepStreams:
-		return class != RunBlocking
+		return class != RunUnmeteredBlocking
 	}
 	return true
 }

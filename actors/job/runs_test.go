@@ -14,7 +14,7 @@ func TestKeepRuns(t *testing.T) {
 		t.Helper()
 		store := newShelf()
 		r := NewRuns(store, keep)
-		for _, class := range []RunClass{RunPaid, RunStream, RunBlocking} {
+		for _, class := range []RunClass{RunPaid, RunUnmeteredStream, RunUnmeteredBlocking} {
 			kept := slices.Contains(want, class)
 			for _, err := range []error{r.Finish(recordid.New(), class), r.Fail(recordid.New(), class)} {
 				if kept != (err == nil) || !kept && !errors.Is(err, ErrNotKept) || r.Keeps(class) != kept {
@@ -26,9 +26,9 @@ func TestKeepRuns(t *testing.T) {
 			t.Errorf("%q: %d records", keep, len(store.runs))
 		}
 	}
-	f("", RunPaid, RunStream, RunBlocking)
-	f(KeepAll, RunPaid, RunStream, RunBlocking)
-	f(KeepStreams, RunPaid, RunStream)
+	f("", RunPaid, RunUnmeteredStream, RunUnmeteredBlocking)
+	f(KeepAll, RunPaid, RunUnmeteredStream, RunUnmeteredBlocking)
+	f(KeepStreams, RunPaid, RunUnmeteredStream)
 	f(KeepPaid, RunPaid)
 	f(KeepNone)
 }

@@ -49,10 +49,10 @@ type RunClass uint8
 const (
 	// RunPaid is a run that is sold: the payer was promised the record.
 	RunPaid RunClass = iota
-	// RunStream is an unmetered stream, whose client fetches the record if it was cut off.
-	RunStream
-	// RunBlocking is an unmetered blocking request.
-	RunBlocking
+	// RunUnmeteredStream is an unmetered stream, whose client fetches the record if it was cut off.
+	RunUnmeteredStream
+	// RunUnmeteredBlocking is an unmetered blocking request.
+	RunUnmeteredBlocking
 )
 
 // ErrNotKept is returned for a record that is not written, because the operator keeps no

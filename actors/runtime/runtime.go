@@ -87,8 +87,8 @@ func (s *System) props(a Actor) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor { return &adapter{s, a} }, actor.WithSupervisor(stopOnFailure))
 }
 
-// A Kind spawns large numbers of equal actors: they share their properties, and their
-// mailboxes start empty.
+// A Kind spawns large numbers of actors of one sort: they share their properties, and a
+// mailbox takes memory only once a message has arrived.
 type Kind struct {
 	s     *System
 	props *actor.Props

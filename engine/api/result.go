@@ -333,7 +333,7 @@ type StepRefs struct {
 	Nodes      []int    `json:"nodes"`      // indices of prettyTrace
 }
 
-// RiskDetail is one risk for programs.
+// RiskDetail is one risk in a form that programs read without parsing a sentence.
 type RiskDetail struct {
 	Text        string   `json:"text"` // the line of risks
 	Flag        string   `json:"flag"`

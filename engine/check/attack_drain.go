@@ -391,7 +391,8 @@ func (h *hit) drained() bool {
 	return false
 }
 
-// maxRevoked bounds the approvals that a finding names.
+// maxRevoked is the largest number of approvals that a finding lists for its reader to
+// revoke.
 const maxRevoked = 20
 
 // revocable are the rights over the assets of owners that were used here or given to the

@@ -81,7 +81,7 @@ func (a *shares) poolShares() {
 			pools = append(pools, h.Slug)
 		}
 		if h.Rule.Flags&FlagPool != 0 && h.Log != NoLog && (pairEvent(a.EventOf(h)) || pooled[h.Rule.Slug]) {
-			a.share(h.Emitter)
+			a.addShareToken(h.Emitter)
 		}
 	}
 	if !changed {
@@ -94,7 +94,7 @@ func (a *shares) poolShares() {
 			continue
 		}
 		if slug := a.ProtocolAt(t.Token); pooled[slug] || slug == "" && sole {
-			a.share(t.Token)
+			a.addShareToken(t.Token)
 		}
 	}
 }
@@ -135,7 +135,9 @@ func (a *shares) oneUnknown() bool {
 	return true
 }
 
-func (a *shares) share(token common.Address) {
+// addShareToken gives a token that moved by amounts, and of which nothing else is known,
+// the decimals of shares.
+func (a *shares) addShareToken(token common.Address) {
 	if _, done := a.found[token]; !done && a.Token(token).Decimals == nil && a.fungible(token) {
 		a.found[token] = shareDecimals
 	}

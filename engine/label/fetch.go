@@ -136,7 +136,7 @@ func (f *fetcher) batch(ctx context.Context, ask []common.Address) {
 	switch {
 	case err == nil:
 		for i, a := range ask {
-			f.keep(a, [3][]byte(answers[3*i:3*i+3]))
+			f.storeToken(a, [3][]byte(answers[3*i:3*i+3]))
 		}
 	case !errors.Is(err, errNoMulticall) && !errors.Is(err, errBatch) && !refused(err):
 		f.lost = err
@@ -167,12 +167,12 @@ func (f *fetcher) plain(ctx context.Context, ask []common.Address) {
 			}
 			answers[j] = out
 		}
-		f.keep(a, answers)
+		f.storeToken(a, answers)
 	}
 }
 
-// keep stores what a contract answered, if it answered anything.
-func (f *fetcher) keep(a common.Address, answers [3][]byte) {
+// storeToken stores what a contract answered, if it answered anything.
+func (f *fetcher) storeToken(a common.Address, answers [3][]byte) {
 	t := Token{Address: a, Source: ruleChain}
 	var okSymbol, okName bool
 	t.Symbol, okSymbol = text(answers[0])

@@ -85,7 +85,7 @@ func plain(a verdict.Arg) string {
 	case verdict.Address:
 		return api.AddrOf(common.Address(v)).String()
 	case verdict.Count:
-		return api.Count(v.N, things[v.Of])
+		return api.Count(v.N, thingWords[v.Of])
 	case verdict.Path:
 		return string(v)
 	case verdict.Family:
@@ -117,7 +117,8 @@ func slot(s common.Hash, bits int, hex func(string) string) string {
 	return hex(s.Hex())
 }
 
-var things = [...]string{
+// thingWords name what is counted, in the singular.
+var thingWords = [...]string{
 	verdict.OfTransferEvents: "transfer event",
 	verdict.OfMoreInnerCalls: "more inner call",
 	verdict.OfCalls:          "call",

@@ -64,7 +64,7 @@ func testJobsAllOrNone(f *fixture) {
 
 func testRuns(f *fixture) {
 	var rows []job.RunRow
-	for _, class := range []job.RunClass{job.RunPaid, job.RunStream, job.RunBlocking} {
+	for _, class := range []job.RunClass{job.RunPaid, job.RunUnmeteredStream, job.RunUnmeteredBlocking} {
 		rows = append(rows,
 			job.RunRow{ID: f.id(), Class: class, State: job.RunReplayable, FinishedAt: 7, Frames: []byte(`[{"type":"complete"}]`)},
 			job.RunRow{ID: f.id(), Class: class, State: job.RunErrored, FinishedAt: 8},

@@ -27,7 +27,8 @@ import (
 // fileVersion is the version of the format of a channel file.
 const fileVersion = 1
 
-// maxFile limits a channel file; one channel takes about 2 KB.
+// maxFile is the largest size in bytes of the file with all channels of one server; a
+// channel takes about 2 KB.
 const maxFile = 1 << 20
 
 // fileSuffix is the suffix of channel files.

@@ -80,7 +80,7 @@ func openAPI(cfg Config, all map[string]schema) *openapi31.Spec {
 		}
 		paths.MapOfPathItemValues[op.path] = item
 	}
-	spec.WithPaths(paths).WithComponents(cfg.components(all)).WithWebhooks(cfg.webhooks())
+	spec.WithPaths(paths).WithComponents(cfg.components(all)).WithWebhooks(cfg.describeWebhooks())
 	spec.WithMapOfAnythingItem("x-service-info", cfg.serviceInfo())
 	return spec
 }

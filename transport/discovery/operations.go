@@ -354,7 +354,7 @@ func pageOps() []operation {
 		txOp("/tx/{chain}/{hash}", "getTransactionPageOnChain", "The report of a transaction of a chain, for people", chainParam, hashParam),
 		{
 			method: "get", path: "/run/{requestId}", id: "getRunPage", tag: "analysis", summary: "The report of a finished run or job, for people",
-			text:   "Free. " + onlyUnsold,
+			text:   "Free. " + noteOfUnmeteredPages,
 			params: []parameter{{name: "requestId", text: "Request id of the run, or id of the job."}},
 			answers: ofPage(answer{status: 200, text: "The report.", bodies: []media{html}}, soldElsewhere, errorPage(404, "There is no such run."),
 				errorPage(409, "The run has not ended, or left no result.")),

@@ -2,8 +2,8 @@ package discovery
 
 import "slices"
 
-// onlyUnsold is said of pages that are there where nothing is charged.
-const onlyUnsold = "Where analyses are sold it leads to the front page, which says how to pay."
+// noteOfUnmeteredPages describes pages that only a server that charges nothing has.
+const noteOfUnmeteredPages = "Where analyses are sold it leads to the front page, which says how to pay."
 
 var (
 	soldElsewhere = answer{status: 303, text: "Where analyses are sold: the front page, in Location.", headers: []string{"Location"}}
@@ -39,7 +39,7 @@ func ofPage(own ...answer) []answer {
 func findOp() operation {
 	return operation{
 		method: "get", path: "/tx", id: "findTransaction", tag: "service", summary: "The transaction that a text names",
-		text: "Free. It leads to the page of the report, or says in JSON which transaction it is. " + onlyUnsold,
+		text: "Free. It leads to the page of the report, or says in JSON which transaction it is. " + noteOfUnmeteredPages,
 		params: []parameter{{name: "hash", query: true, schema: schema{"type": "string"},
 			text: "A hash with or without 0x, the address of a page of an explorer, or a signed transaction."}},
 		answers: ofPage(
@@ -53,7 +53,7 @@ func findOp() operation {
 func txOp(path, id, summary string, params ...parameter) operation {
 	return operation{
 		method: "get", path: path, id: id, tag: "analysis", summary: summary,
-		text: "Free. It analyses the transaction and shows the report. " + onlyUnsold, params: params,
+		text: "Free. It analyses the transaction and shows the report. " + noteOfUnmeteredPages, params: params,
 		answers: ofPage(
 			answer{status: 200, text: "The report.", bodies: []media{textOf("text/html")}}, soldElsewhere,
 			errorPage(404, "There is no such chain, or no chain has the transaction."),

@@ -4,8 +4,8 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 )
 
-// webhooks describes the message that the callback address of a job gets.
-func (c Config) webhooks() map[string]openapi31.PathItemOrReference {
+// describeWebhooks describes the message that the callback address of a job gets.
+func (c Config) describeWebhooks() map[string]openapi31.PathItemOrReference {
 	header := func(name, text string) openapi31.ParameterOrReference {
 		p := openapi31.Parameter{Name: name, In: openapi31.ParameterInHeader, Description: &text, Schema: schema{"type": "string"}}
 		p.WithRequired(true)

@@ -53,7 +53,7 @@ const (
 	Ratio         FigureKind = "ratio"          // the first divided by the second
 )
 
-// Enum lists the kinds.
+// Enum lists the kinds of figures.
 func (FigureKind) Enum() []any { return []any{Sum, Difference, PercentOf, PercentChange, Ratio} }
 
 // relates reports whether a figure compares two values.

@@ -63,12 +63,12 @@ type comparison struct {
 // condition is a parsed check: all comparisons must hold.
 type condition []comparison
 
-var errCheck = errors.New("the check cannot be read")
+var errUnreadableCheck = errors.New("the check cannot be read")
 
 // parseCheck reads a check.
 func parseCheck(s string) (condition, error) {
 	if len(s) > maxCheck {
-		return nil, fmt.Errorf("%w: it is too long", errCheck)
+		return nil, fmt.Errorf("%w: it is too long", errUnreadableCheck)
 	}
 	p := &parser{}
 	if err := p.scan(s); err != nil {
@@ -86,7 +86,7 @@ func parseCheck(s string) (condition, error) {
 		}
 	}
 	if p.at < len(p.tokens) {
-		return nil, fmt.Errorf("%w: %d pieces are left over", errCheck, len(p.tokens)-p.at)
+		return nil, fmt.Errorf("%w: %d pieces are left over", errUnreadableCheck, len(p.tokens)-p.at)
 	}
 	return out, nil
 }
@@ -117,11 +117,11 @@ func (p *parser) scan(s string) error {
 				n++
 			}
 		default:
-			return fmt.Errorf("%w: there is a character that it may not have", errCheck)
+			return fmt.Errorf("%w: there is a character that it may not have", errUnreadableCheck)
 		}
 		p.tokens = append(p.tokens, s[i:i+n])
 		if i += n; len(p.tokens) > maxPieces {
-			return fmt.Errorf("%w: it has more than %d pieces", errCheck, maxPieces)
+			return fmt.Errorf("%w: it has more than %d pieces", errUnreadableCheck, maxPieces)
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (p *parser) take(token string) bool {
 
 func (p *parser) want(token string) error {
 	if !p.take(token) {
-		return fmt.Errorf("%w: want %s after %d pieces", errCheck, token, p.at)
+		return fmt.Errorf("%w: want %s after %d pieces", errUnreadableCheck, token, p.at)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (p *parser) comparison() (comparison, error) {
 	case "==", "!=", "<", "<=", ">", ">=":
 		p.at++
 	default:
-		return comparison{}, fmt.Errorf("%w: want a comparison after %d pieces", errCheck, p.at)
+		return comparison{}, fmt.Errorf("%w: want a comparison after %d pieces", errUnreadableCheck, p.at)
 	}
 	b, err := p.sum(0)
 	return comparison{o, a, b}, err
@@ -196,7 +196,7 @@ func (p *parser) chain(depth int, one, other string, operand func(*parser, int) 
 
 func (p *parser) factor(depth int) (*expr, error) {
 	if depth > maxNested {
-		return nil, fmt.Errorf("%w: it is nested too deep", errCheck)
+		return nil, fmt.Errorf("%w: it is nested too deep", errUnreadableCheck)
 	}
 	t := p.peek()
 	switch {
@@ -210,7 +210,7 @@ func (p *parser) factor(depth int) (*expr, error) {
 		}
 		return a, err
 	case t == "" || !wordByte(t[0]):
-		return nil, fmt.Errorf("%w: want a value after %d pieces", errCheck, p.at)
+		return nil, fmt.Errorf("%w: want a value after %d pieces", errUnreadableCheck, p.at)
 	}
 	p.at++
 	if t[0] >= '0' && t[0] <= '9' {
@@ -239,7 +239,7 @@ func (p *parser) slice(depth int) (*expr, error) {
 		}
 		n, err := integerLiteral(p.peek())
 		if err != nil || !n.IsUint64() || n.Uint64() > 256 {
-			return nil, fmt.Errorf("%w: bits takes two integers up to 256", errCheck)
+			return nil, fmt.Errorf("%w: bits takes two integers up to 256", errUnreadableCheck)
 		}
 		p.at++
 		e.bits[i] = uint(n.Uint64())
@@ -250,12 +250,12 @@ func (p *parser) slice(depth int) (*expr, error) {
 func (p *parser) reference(name string) (*expr, error) {
 	r := reference{name: name}
 	if len(references[name].args) == 0 {
-		return nil, fmt.Errorf("%w: there is a reference that the language does not have", errCheck)
+		return nil, fmt.Errorf("%w: there is a reference that the language does not have", errUnreadableCheck)
 	}
 	for {
 		w := p.peek()
 		if w == "" || !wordByte(w[0]) {
-			return nil, fmt.Errorf("%w: want an argument after %d pieces", errCheck, p.at)
+			return nil, fmt.Errorf("%w: want an argument after %d pieces", errUnreadableCheck, p.at)
 		}
 		p.at++
 		if r.args = append(r.args, w); !p.take(",") {
@@ -263,7 +263,7 @@ func (p *parser) reference(name string) (*expr, error) {
 		}
 	}
 	if want := len(references[name].args); len(r.args) != want {
-		return nil, fmt.Errorf("%w: %s takes %d arguments", errCheck, name, want)
+		return nil, fmt.Errorf("%w: %s takes %d arguments", errUnreadableCheck, name, want)
 	}
 	return &expr{op: opRef, ref: r}, p.want(")")
 }
@@ -278,17 +278,17 @@ func integerLiteral(s string) (*big.Int, error) {
 	}
 	n, ok := new(big.Int).SetString(digits, base)
 	if !ok || n.Sign() < 0 || len(digits) > 78 {
-		return nil, fmt.Errorf("%w: an integer is none", errCheck)
+		return nil, fmt.Errorf("%w: an integer is none", errUnreadableCheck)
 	}
 	if exp != "" {
 		e, ok := new(big.Int).SetString(exp, 10)
 		if !ok || e.Sign() < 0 || len(exp) > 2 || e.Int64() > 77 {
-			return nil, fmt.Errorf("%w: an exponent is none", errCheck)
+			return nil, fmt.Errorf("%w: an exponent is none", errUnreadableCheck)
 		}
 		n = times10(n, int(e.Int64()))
 	}
 	if n.BitLen() > 256 {
-		return nil, fmt.Errorf("%w: an integer is longer than 256 bits", errCheck)
+		return nil, fmt.Errorf("%w: an integer is longer than 256 bits", errUnreadableCheck)
 	}
 	return n, nil
 }

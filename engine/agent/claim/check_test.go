@@ -23,7 +23,7 @@ func TestCheckLanguage(t *testing.T) {
 			}
 		}
 		switch {
-		case errors.Is(err, errCheck):
+		case errors.Is(err, errUnreadableCheck):
 			got = "unreadable"
 		case err != nil:
 			got = "unknown"

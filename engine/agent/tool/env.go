@@ -17,7 +17,8 @@ import (
 // errClosed: the tools of this analysis may read only the evidence.
 var errClosed = errors.New("nothing more can be asked of the world in this analysis")
 
-// world returns the interface for requests, or errClosed.
+// world returns what asks the node and the sources of contracts and prices, or errClosed
+// after the end of the analysis.
 func (d *Env) world() (gather.World, error) {
 	if d.World == nil {
 		return nil, errClosed

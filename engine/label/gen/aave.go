@@ -10,7 +10,8 @@ var aaveChains = []string{
 	"Sepolia", "Soneium", "Sonic", "ZkSync",
 }
 
-// aaveBooks are the prefixes of the libraries, longest first where they nest.
+// aaveBooks are the prefixes of the names of the libraries in the address book of Aave; of
+// two that begin alike the longer comes first.
 var aaveBooks = []struct {
 	prefix string
 	entry

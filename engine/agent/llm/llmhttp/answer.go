@@ -30,7 +30,7 @@ type Answer struct {
 	thought int
 	inputs  int
 	usage   llm.Usage // of this attempt
-	in, out bool      // the vendor has said what came in, what went out
+	in, out bool      // the vendor has reported the input tokens, the output tokens
 }
 
 // Block is one part of the answer while it comes.
