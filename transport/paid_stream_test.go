@@ -225,9 +225,11 @@ func TestNeedVoucher(t *testing.T) {
 	if b := sh.till.bill(first.id()); !b.Delivered || b.Collected != units(20_000) {
 		t.Errorf("%+v", b)
 	}
-	if len(sh.till.bills) != 1 {
-		t.Errorf("%d bills", len(sh.till.bills))
-	}
+	sh.till.change(func() {
+		if len(sh.till.bills) != 1 {
+			t.Errorf("%d bills", len(sh.till.bills))
+		}
+	})
 }
 
 // TestNoVoucherNeeded: who joins after the voucher has come is not asked for it.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // RoundTripper checks what passes through it, and changes nothing. An answer is
@@ -36,16 +37,21 @@ func (r *RoundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// readBody keeps what was read, and tells it once at the end.
+// readBody keeps what was read, and tells it once at the end. A body may be closed while
+// another goroutine reads it.
 type readBody struct {
 	io.ReadCloser
 	stream bool
-	seen   bytes.Buffer
-	end    func([]byte)
+
+	mu   sync.Mutex
+	seen bytes.Buffer
+	end  func([]byte)
 }
 
 func (b *readBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.seen.Write(p[:n])
 	if err == io.EOF && b.end != nil {
 		b.end(b.seen.Bytes())
