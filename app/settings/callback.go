@@ -14,10 +14,10 @@ type Callback struct {
 	SecretFile string   `name:"callback-secret-file" placeholder:"FILE"   env:"TXLENS_CALLBACK_SECRET_FILE" secret:"no" help:"File with the secret that signs the messages, whsec_ and 24 to 64 bytes in base64; only its owner may read it." type:"path"`
 }
 
-// maxCallbackSecret bounds the file in bytes.
+// maxCallbackSecret is the largest size of the file in bytes.
 const maxCallbackSecret = 256
 
-// Options converts the settings; nil: nobody is called.
+// Options converts the settings; nil means that no callbacks are sent.
 func (f *Callback) Options() (*webhook.Options, error) {
 	if len(f.Allow) == 0 {
 		if f.SecretFile != "" {

@@ -11,8 +11,8 @@ type Data struct {
 	Dir string `name:"data" placeholder:"DIR" type:"path" env:"TXLENS_DATA" help:"Folder of the database with jobs and runs; default txlens in $$XDG_STATE_HOME or in ~/.local/state."`
 }
 
-// Folder is the folder asked for, or the one for state that outlives a restart and
-// belongs to no project.
+// Folder returns the folder of the setting; by default the one for state that must survive
+// a restart.
 func (f Data) Folder() (string, error) {
 	if f.Dir != "" {
 		return f.Dir, nil

@@ -72,7 +72,7 @@ func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
 	}, nil
 }
 
-// NewAnalyst makes what runs the analyses of a command.
+// NewAnalyst makes the Analyst of a command.
 func NewAnalyst(f Evidence) (*app.Analyst, error) {
 	o, err := f.Options()
 	if err != nil {

@@ -1,9 +1,9 @@
 package settings
 
-// InputError is a setting or an argument that cannot be what was meant.
+// InputError is an error in a setting or an argument, which its user can correct.
 type InputError struct{ Err error }
 
 func (e InputError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e InputError) Unwrap() error { return e.Err }

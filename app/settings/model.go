@@ -19,9 +19,9 @@ import (
 	"txlens/transport/client"
 )
 
-// Model says which language model looks at what the rules found, and what it may
-// use up. The zero value is no model. The provider's key is no flag: who lists
-// processes reads those.
+// Model selects the language model that tests the conclusions of the rules, and its limits.
+// The zero value is no model. There is no flag for the key of the provider, because other
+// users can read the arguments of a process.
 type Model struct {
 	Provider    string            `common:"" name:"provider"          enum:"${providers}"         default:"off"          env:"TXLENS_PROVIDER"          help:"Provider of the language model that tests and extends what the rules found, one of ${enum}; openai is any endpoint that speaks Chat Completions."`
 	ProviderURL string            `name:"provider-url"                                                         env:"TXLENS_PROVIDER_URL"      help:"Base URL of the provider; default the vendor's own."                                                                                                                                              placeholder:"URL"         secret:"url"`
@@ -44,7 +44,7 @@ type Model struct {
 // that no list of those shows it.
 const ProviderKeyEnv = "TXLENS_PROVIDER_KEY"
 
-// maxProviderKey is in bytes; real ones are below 200.
+// maxProviderKey is the largest size of a key in bytes; real ones have less than 200.
 const maxProviderKey = 4096
 
 // Vars are the variables in the tags of the settings, for kong.Vars: "providers" lists the
@@ -57,13 +57,13 @@ func Vars() map[string]string {
 	return map[string]string{"providers": strings.Join(providers, ",")}
 }
 
-// off reports whether the rules are alone.
+// off reports whether no model is used.
 func (f *Model) off() bool {
 	return f.Provider == "" || catalog.Kind(f.Provider) == catalog.Off
 }
 
-// Agent makes the model of the settings; nil where it is off. It connects nowhere. What
-// is wrong is bad input that names the flag, also of flags that are not needed.
+// Agent makes the agent of the settings; nil if no model is used. It sends no request. An
+// error is an InputError that names the flag, also for flags that are not needed.
 func (f *Model) Agent() (*analysis.Agent, error) {
 	cfg, err := f.catalog()
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *Model) Agent() (*analysis.Agent, error) {
 	return a, nil
 }
 
-// catalog reads the flags that say who is asked, but for the key.
+// catalog converts the settings of the provider without the key.
 func (f *Model) catalog() (c catalog.Config, err error) {
 	if f.Default != "" && !slices.Contains(api.ModelNames(), f.Default) {
 		return c, fmt.Errorf("--default-model: %w", NoModel(f.Default))
@@ -125,7 +125,7 @@ func (f *Model) catalog() (c catalog.Config, err error) {
 	return c, nil
 }
 
-// mappable reports whether a map of models may have the name.
+// mappable reports whether a setting by model may have the name as a key.
 func mappable(name string) bool {
 	return name == catalog.Every || slices.Contains(api.ModelNames(), name)
 }
@@ -135,14 +135,14 @@ func NoModel(name string) error {
 	return fmt.Errorf("%q is no model; there are %s", name, strings.Join(api.ModelNames(), ", "))
 }
 
-// limits reads the flags that bound a run.
+// limits converts the settings that limit a run.
 func (f *Model) limits() (l agent.Limits, err error) {
 	l = agent.Limits{Turns: f.Turns, Tokens: int64(f.Tokens), Thinking: int64(f.Thinking)}
 	if f.Thinking == 0 {
 		l.Thinking = -1
 	}
 	if f.Provider == "" {
-		return l, nil // flags that nobody parsed
+		return l, nil // the settings were not parsed
 	}
 	switch {
 	case f.Turns < 1 || f.Turns > 200:
@@ -166,7 +166,7 @@ func (f *Model) limits() (l agent.Limits, err error) {
 	return l, nil
 }
 
-// key reads the key of the provider, which may have none.
+// key returns the key of the provider; empty if there is none.
 func (f *Model) key() (string, error) {
 	text := os.Getenv(ProviderKeyEnv)
 	if f.ProviderKey != "" {

@@ -45,7 +45,7 @@ type Sale struct {
 // Sells reports whether analyses are sold.
 func (f *Sale) Sells() bool { return len(f.SettleRPC) > 0 }
 
-// prices are the amounts among the flags, in base units.
+// prices are the amounts of the settings in base units.
 type prices struct{ min, suggested, exposure, settleAt tempo.Amount }
 
 func (f *Sale) prices() (p prices, err error) {

@@ -37,7 +37,7 @@ type Server struct {
 	Evidence `embed:"" group:"Where the evidence comes from:"`
 }
 
-// Where the admin listener is when nobody says otherwise, and the word for nowhere.
+// The default address of the admin listener, and the value that disables it.
 const (
 	DefaultAdmin = "127.0.0.1:8403"
 	AdminOff     = "off"

@@ -20,8 +20,8 @@ type backupCmd struct {
 	serverFlag `embed:""`
 }
 
-// Run copies the database, through the server that has it open if there is one. The
-// file appears whole or not at all.
+// Run copies the database. If a server has it open, the server makes the copy. The file
+// appears complete or not at all.
 func (cmd *backupCmd) Run(ctx context.Context, c console) (err error) {
 	if _, err := os.Lstat(cmd.File); err == nil {
 		return settings.InputError{Err: fmt.Errorf("%s exists; name a new file", cmd.File)}
@@ -78,9 +78,9 @@ func fetchBackup(ctx context.Context, base string, w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// place gives a finished file its name, which a power cut does not take away. A
-// link, unlike a rename, replaces nothing that came meanwhile; not all file systems
-// have links.
+// place gives a finished file its final name and syncs the folder, so that the name
+// survives a power cut. It uses a link where the file system has them, because a link,
+// unlike a rename, does not replace a file that was created meanwhile.
 func place(tmp, path string) error {
 	err := os.Link(tmp, path)
 	if errors.Is(err, fs.ErrExist) {

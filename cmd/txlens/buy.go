@@ -13,7 +13,7 @@ import (
 	"txlens/transport/client"
 )
 
-// dollars reads an amount of a flag.
+// dollars parses an amount of a flag.
 func dollars(flag, text string) (tempo.Amount, error) {
 	a, err := mpp.ParseTokens(text)
 	if err == nil && a.IsZero() {
@@ -42,7 +42,7 @@ type buyer struct {
 	con     console
 	p       *progress
 	c       *client.Client
-	charged tempo.Amount // for answers that came
+	charged tempo.Amount // for answers that were received
 }
 
 func newBuyer(f *buyFlags, con console, p *progress) (*buyer, error) {
@@ -76,7 +76,7 @@ func (b *buyer) Explain(ctx context.Context, req api.Request, sink func(api.Even
 	if a.Result.TxHash != req.TxHash && b.flags.Run != "" {
 		return nil, fmt.Errorf("that run explains %s", oneLine(a.Result.TxHash))
 	}
-	if err != nil { // the result is whole; only what was said of the money is not
+	if err != nil { // the result is complete; only the payment information is not
 		fmt.Fprintln(b.con.err, "txlens:", line(err))
 	}
 	return a.Result, nil
@@ -95,14 +95,15 @@ func (b *buyer) buy(ctx context.Context, req api.Request, sink func(api.Event)) 
 	return b.c.Explain(ctx, req, sink)
 }
 
-// advise says how to get what was begun, and which flag allows more.
+// advise adds to an error how to get the analysis that was begun, and which flag allows
+// more.
 func (b *buyer) advise(ctx context.Context, err error) error {
 	var lost *client.LostRun
 	var job *client.LostJob
 	var limit *client.LimitError
 	what := err
 	if errors.As(err, &lost) && errors.As(err, &limit) {
-		what = lost.Err // nothing was lost: the client has hung up
+		what = lost.Err // nothing was lost: the client closed the connection
 	}
 	if ctx.Err() != nil {
 		what = errors.New("stopped")
@@ -126,7 +127,7 @@ func (b *buyer) advise(ctx context.Context, err error) error {
 	return advice{fmt.Errorf("%w%s", what, text), err}
 }
 
-// advice is an error in other words.
+// advice is an error with a text for the user.
 type advice struct {
 	said, cause error
 }
@@ -137,8 +138,8 @@ func (a advice) Unwrap() error { return a.cause }
 // closeTime bounds the close of a channel after Ctrl-C; a second one ends it at once.
 const closeTime = 60 * time.Second
 
-// end closes the channel where that is wanted, and else says what is in it and how to
-// get it back.
+// end closes the channel if the flags ask for it. Otherwise it prints what the channel
+// holds and how to get it back.
 func (b *buyer) end(ctx context.Context) error {
 	defer b.c.Close()
 	if b.flags.Close {
@@ -163,7 +164,7 @@ func (b *buyer) end(ctx context.Context) error {
 	}
 	signed := b.p.paid()
 	if signed.IsZero() && left.IsZero() {
-		return nil // no money was touched
+		return nil // nothing was paid
 	}
 	text := fmt.Sprintf("charged $%s", mpp.FormatTokens(b.charged))
 	if signed.Cmp(b.charged) > 0 {
@@ -176,7 +177,7 @@ func (b *buyer) end(ctx context.Context) error {
 	return nil
 }
 
-// closing is the command that closes the channel.
+// closing returns the command line that closes the channel.
 func (b *buyer) closing() string { return b.flags.command("close", b.flags.Server) }
 
 func (b *buyer) tell(text string) {

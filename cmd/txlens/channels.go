@@ -76,7 +76,7 @@ func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
 	return nil
 }
 
-// list fetches pages until the limit is reached; next is where it would go on.
+// list fetches pages until the limit is reached; next is the start of the following page.
 func (cmd *channelsCmd) list(ctx context.Context, base string, from common.Hash) (list []admin.Channel, next *common.Hash, err error) {
 	for next = &from; next != nil && (cmd.Limit == 0 || len(list) < cmd.Limit); {
 		n := admin.MaxPage
@@ -101,7 +101,7 @@ func channelPage(ctx context.Context, base string, from common.Hash, limit int, 
 	return page, err
 }
 
-// channelRange is the least id that begins with text, and the beginning in full.
+// channelRange returns the smallest id that begins with text, and the beginning in full.
 func channelRange(text string) (from common.Hash, prefix string, err error) {
 	prefix = strings.ToLower(text)
 	digits, ok := strings.CutPrefix(prefix, "0x")
@@ -150,10 +150,10 @@ func writeLine(w io.Writer, v any) error {
 	return err
 }
 
-// shortID is as much of an id as the commands take for it, in all likelihood.
+// shortID abbreviates an id to a beginning that is almost always unique.
 func shortID(id common.Hash) string { return id.Hex()[:10] }
 
-// printChannels writes the table, and what it comes to.
+// printChannels writes the table and its totals.
 func printChannels(w io.Writer, list []admin.Channel, ended bool) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintf(w, "No channel is %s.\n", map[bool]string{true: "closed", false: "open"}[ended])
@@ -211,7 +211,7 @@ func stateOf(ch admin.Channel) string {
 	return ch.State
 }
 
-// ago is a time as a person says it.
+// ago formats a time relative to now.
 func ago(now, t time.Time) string {
 	d := now.Sub(t)
 	switch {
@@ -254,7 +254,7 @@ func writeTable(w io.Writer, rows [][]string, align string) error {
 	return err
 }
 
-// showChannel writes all of one channel.
+// showChannel writes all details of one channel.
 func showChannel(w io.Writer, ch admin.Channel) error {
 	var rows [][]string
 	put := func(name, format string, args ...any) {
@@ -296,7 +296,7 @@ func showChannel(w io.Writer, ch admin.Channel) error {
 	return writeTable(w, rows, "")
 }
 
-// outlook says how what is not paid out can be had.
+// outlook explains how the amount that is not paid out can be settled.
 func outlook(ch admin.Channel) string {
 	left, _ := ch.Unsettled.Sub(ch.Payable)
 	switch {

@@ -16,8 +16,8 @@ import (
 	"txlens/storage"
 )
 
-// report prints what is in force and where from, and says all that is wrong. It
-// opens no port and writes nothing. Of the outside it asks the settlement chain alone.
+// report prints the settings with their origins and lists all that is wrong with them. It
+// opens no port, writes no file, and sends requests to the settlement chain only.
 func (cmd *serveCmd) report(ctx context.Context, c console, k *kong.Context) error {
 	list := cmd.Faults()
 	dir, note, err := cmd.inspectFolders()
@@ -37,7 +37,7 @@ func (cmd *serveCmd) report(ctx context.Context, c console, k *kong.Context) err
 	return err
 }
 
-// printSettings lists what is in force; dir is the data folder.
+// printSettings lists the settings in force; dir is the data folder.
 func (cmd *serveCmd) printSettings(c console, k *kong.Context, dir string) error {
 	out := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	given := map[string]string{}
@@ -64,7 +64,7 @@ func (cmd *serveCmd) printSettings(c console, k *kong.Context, dir string) error
 	return out.Flush()
 }
 
-// inspectFolders says whether the folders can be used, and where the data is.
+// inspectFolders checks whether the folders can be used, and returns the data folder.
 func (cmd *serveCmd) inspectFolders() (dir, note string, err error) {
 	if dir, err = cmd.Folder(); err == nil {
 		note, err = inspectData(dir)
@@ -80,7 +80,7 @@ func (cmd *serveCmd) inspectFolders() (dir, note string, err error) {
 	return dir, note, err
 }
 
-// inspectData says whether a server could have its data in dir.
+// inspectData checks whether a server could keep its data in dir.
 func inspectData(dir string) (note string, err error) {
 	if err := usable(dir); err != nil {
 		return "", err

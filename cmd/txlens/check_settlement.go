@@ -15,12 +15,12 @@ import (
 	"txlens/engine/mpp/settle"
 )
 
-// checkTime bounds what --check asks of the settlement chain.
+// checkTime is the time limit of the requests of --check to the settlement chain.
 const checkTime = 10 * time.Second
 
-// checkSettlement asks the settlement chain what a server would find there: its id, its
-// time, and what the settling key has for fees. The error is a setting that is wrong;
-// what an operator should look into is a line that begins with "warning".
+// checkSettlement asks the settlement chain for its id, its time, and the balance of the
+// settling key for fees. The error is a setting that is wrong; what an operator should
+// look into is printed as a line that begins with "warning".
 func checkSettlement(ctx context.Context, f *settings.Sale, w io.Writer) error {
 	if !f.Sells() {
 		return nil

@@ -12,7 +12,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints the script of a shell. It is made of the same model as the help.
+// Run prints the script for a shell, generated from the same model as the help.
 func (cmd *completionCmd) Run(c console, k *kong.Context) error {
 	switch cmd.Shell {
 	case "bash":

@@ -13,8 +13,8 @@ import (
 	"txlens/transport"
 )
 
-// demoBundles are evidence bundles of real transactions, and one of a specimen; demogen
-// says how they are recorded.
+// demoBundles are evidence bundles of real transactions, and one of an exploit made for
+// tests; demogen records them.
 //
 //go:embed demo/*.txlens
 var demoBundles embed.FS
@@ -33,7 +33,7 @@ var demoCases = []struct{ file, title string }{
 	{"7-failed", "A failed transaction"},
 }
 
-// sampleBundle is the one that the front page of the server shows.
+// sampleBundle is the bundle of the sample report on the front page of the server.
 const sampleBundle = "1-swap"
 
 // sampleResult explains the transaction of the sample.
@@ -73,7 +73,7 @@ func demoBundle(name string) (*upstream.Bundle, error) {
 	return b, nil
 }
 
-// demoShelf is the bundles of demoCases, in their order.
+// demoShelf returns the bundles of demoCases in their order.
 func demoShelf() (shelf []*upstream.Bundle, err error) {
 	for _, c := range demoCases {
 		b, err := demoBundle(c.file)
@@ -94,8 +94,8 @@ type demoCmd struct {
 	JSON bool `name:"json" help:"One line of JSON for each transaction, without the bill."`
 }
 
-// Run buys the analysis of each embedded transaction, as a paid stream, from a
-// service of its own that settles on a sandbox; then it closes the channel.
+// Run starts a service that settles on a sandbox, buys the analysis of each embedded
+// transaction from it as a paid stream, and closes the channel.
 func (cmd *demoCmd) Run(ctx context.Context, c console) (err error) {
 	shelf, err := demoShelf()
 	if err != nil {
@@ -129,5 +129,5 @@ func (cmd *demoCmd) Run(ctx context.Context, c console) (err error) {
 	return m.bill(c.out, end)
 }
 
-// demoRule stands between what the demo prints.
+// demoRule separates the parts of the output of the demo.
 var demoRule = "\n" + strings.Repeat("=", 78) + "\n\n"

@@ -28,9 +28,8 @@ import (
 	"txlens/transport/client"
 )
 
-// market is all that a sale takes, in one process: a settlement chain, a service that
-// sells what lies on its shelf, and a client that pays. Money and folder are gone
-// when it is closed.
+// market has all parts of a sale in one process: a settlement chain, a service that sells
+// the analyses of its bundles, and a client that pays. close deletes its folder.
 type market struct {
 	chain  *sandbox.Chain
 	client *client.Client
@@ -41,7 +40,7 @@ type market struct {
 	signed atomic.Int64 // vouchers so far
 }
 
-// demoSale is an analysis that was bought.
+// demoSale is one analysis that was bought.
 type demoSale struct {
 	res      *api.Result
 	charged  tempo.Amount
@@ -101,10 +100,10 @@ func openMarket(ctx context.Context, shelf []*upstream.Bundle) (_ *market, err e
 	return m, nil
 }
 
-// later has close do something before all that was noted so far.
+// later registers a function that close calls before those registered so far.
 func (m *market) later(do func() error) { m.closes = append(m.closes, do) }
 
-// close takes the market down, the last first.
+// close stops the parts of the market in the reverse order of their start.
 func (m *market) close() (err error) {
 	for _, do := range slices.Backward(m.closes) {
 		err = errors.Join(err, do())
@@ -112,7 +111,7 @@ func (m *market) close() (err error) {
 	return err
 }
 
-// serve lets a server answer on loopback.
+// serve starts a server on a loopback address.
 func (m *market) serve(srv *http.Server) (address string, err error) {
 	ln, err := loopback()
 	if err != nil {
@@ -123,7 +122,7 @@ func (m *market) serve(srv *http.Server) (address string, err error) {
 	return ln.Addr().String(), nil
 }
 
-// loopback listens where this process can reach itself, also without a network.
+// loopback listens on a loopback address, which works without a network.
 func loopback() (net.Listener, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,7 +150,7 @@ func (m *market) open(ctx context.Context, o app.Options) error {
 	return nil
 }
 
-// shelved explains the transactions of bundles, and no others.
+// shelved is an Explainer of the transactions of its bundles only.
 type shelved []*upstream.Bundle
 
 // Explain replays the bundle of the transaction.
@@ -182,8 +181,8 @@ func (m *market) buy(ctx context.Context, b *upstream.Bundle) (*api.Result, erro
 	return a.Result, nil
 }
 
-// bill says what was charged for what, and how the channel ended. It holds what the
-// client was told to what the chain has booked.
+// bill prints the charges and how the channel ended. It returns an error if what the
+// client was told differs from the books of the chain.
 func (m *market) bill(w io.Writer, end client.Refund) error {
 	rows := [][]string{{"TRANSACTION", "CALLS", "COST", "x 1.20 + $0.02", "CHARGED", "VOUCHERS"}}
 	var sum tempo.Amount
@@ -233,12 +232,12 @@ func saleRow(name string, calls, nano int64, charged tempo.Amount, vouchers int)
 	return []string{name, fmt.Sprint(calls), usd(nano, 9), usd(nano*12+fixed, 10), "$" + mpp.FormatTokens(charged), fmt.Sprint(vouchers)}
 }
 
-// usd writes an amount of 10^-scale dollars.
+// usd formats an amount in units of 10^-scale dollars.
 func usd(n int64, scale int) string {
 	return "$" + api.Decimal{Unscaled: big.NewInt(n), Scale: scale}.String()
 }
 
-// buckets says what of the cost went where, as far as it went anywhere.
+// buckets lists the parts of the cost that are not zero.
 func (m *market) buckets() string {
 	var parts []string
 	for _, b := range []struct {

@@ -41,10 +41,10 @@ type check struct {
 	Advice string `json:"advice,omitempty"` // what to do
 }
 
-// doctorTime bounds all that is asked of the outside.
+// doctorTime is the time limit of all requests together.
 const doctorTime = 30 * time.Second
 
-// errUnwell: a check found a fault, and its line was printed.
+// errUnwell means that a check found a fault, whose line was printed.
 var errUnwell = errors.New("a check failed; its line says what to do")
 
 // Run checks what an analysis needs.
@@ -95,7 +95,8 @@ func (cmd *doctorCmd) chains() (list []*chain.Chain, err error) {
 	return list, nil
 }
 
-// outside checks endpoints, traces, the clock and the key of Etherscan.
+// outside makes the checks that need requests: endpoints, traces, the clock and the key of
+// Etherscan.
 func (cmd *doctorCmd) outside(ctx context.Context, chains []*chain.Chain) (list []check) {
 	cfg, err := cmd.UpstreamConfig()
 	if err != nil {
@@ -154,7 +155,7 @@ func endpointChecks(ch *chain.Chain, found []upstream.Inspection) (list []check)
 	return list
 }
 
-// traceCheck says whether any endpoint of the chain gives call traces.
+// traceCheck checks whether any endpoint of the chain returns call traces.
 func traceCheck(ch *chain.Chain, found []upstream.Inspection) check {
 	k := check{
 		Name: "traces " + ch.Slug, State: stateWarning,
@@ -171,7 +172,7 @@ func traceCheck(ch *chain.Chain, found []upstream.Inspection) check {
 	return k
 }
 
-// maxDrift is how far the clock may be from those of the endpoints.
+// maxDrift is the largest accepted difference between the clock and those of the endpoints.
 const maxDrift = 30 * time.Second
 
 // clockCheck compares the clock with the endpoint that is nearest to it.
@@ -204,7 +205,7 @@ func etherscanCheck(err error) check {
 	return k
 }
 
-// database says whether a server could have its data in the folder.
+// database checks whether a server could keep its data in the folder.
 func (cmd *doctorCmd) database() check {
 	dir, err := cmd.Folder()
 	note := ""
@@ -217,8 +218,8 @@ func (cmd *doctorCmd) database() check {
 	return check{"database", stateGood, dir + note, ""}
 }
 
-// provider says whether the settings of the language model are complete. Nobody is asked:
-// that would cost money.
+// provider checks whether the settings of the language model are complete. It sends no
+// request, because that would cost money.
 func (cmd *doctorCmd) provider() check {
 	model, err := cmd.Agent()
 	if err != nil {

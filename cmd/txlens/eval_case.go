@@ -48,7 +48,8 @@ const (
 	maxCaseFile = 64 << 10
 )
 
-// readCases reads all *.toml of a folder, by name. Nothing is run when one is wrong.
+// readCases reads all *.toml files of a folder, sorted by name. It returns an error if one
+// of them is wrong, before any case is run.
 func readCases(dir string) ([]*evalCase, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -118,7 +119,7 @@ func parseCase(text []byte) (*evalCase, error) {
 	return c, c.Expect.check()
 }
 
-// tomlError brings what a decoder says into one line with the place.
+// tomlError formats the error of a decoder in one line with its place.
 func tomlError(err error) error {
 	var at *toml.DecodeError
 	var unknown *toml.StrictMissingError
@@ -133,7 +134,7 @@ func tomlError(err error) error {
 	return fmt.Errorf(": %w", err)
 }
 
-// check refuses values that no result can have.
+// check returns an error for values that no result can have.
 func (e *evalExpect) check() error {
 	for _, v := range e.TxType {
 		if !slices.Contains(v.Enum(), any(v)) {

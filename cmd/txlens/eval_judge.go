@@ -8,22 +8,22 @@ import (
 	"txlens/engine/api"
 )
 
-// Outcomes of a case. What a partial result says is not counted as right: it is what
-// the rules say, and who asked for a model has no answer.
+// Outcomes of a case. A partial result is not counted as right: it holds the conclusions of
+// the rules, and the model that was asked for gave no answer.
 const (
 	evalComplete = "complete"
 	evalPartial  = "partial"
 	evalFailed   = "failed"
 )
 
-// evalSheet is an evaluation. Two of the same cases, by the rules, are the same bytes.
+// evalSheet is an evaluation. Without a model the same cases give the same bytes.
 type evalSheet struct {
 	Model  string     `json:"model"` // rules: none
 	Cases  []evalRow  `json:"cases"` // by name
 	Totals evalTotals `json:"totals"`
 }
 
-// evalRow is what came of one case.
+// evalRow is the outcome of one case.
 type evalRow struct {
 	Name         string       `json:"name"`
 	Outcome      string       `json:"outcome"`
@@ -51,14 +51,14 @@ type evalTokens struct {
 	CacheWrite int64 `json:"cacheWrite"`
 }
 
-// hear keeps what the model has used in all so far.
+// hear stores the usage of the model so far.
 func (r *evalRow) hear(e api.Event) {
 	if e.Type == api.EventTokens {
 		r.Tokens = evalTokens{*e.InputTokens, *e.OutputTokens, *e.CacheReadTokens, *e.CacheWriteTokens}
 	}
 }
 
-// judge holds a result against what is expected.
+// judge compares a result with the expectations.
 func (r *evalRow) judge(want *evalExpect, res *api.Result) {
 	complete := r.Outcome == evalComplete
 	note := func(field string, want, got []string, right bool) {
@@ -175,7 +175,7 @@ func (t *evalTotals) field(name string) *evalField {
 	return &t.Fields[i]
 }
 
-// missed says which thresholds are missed, if any.
+// missed lists the thresholds that are missed.
 func (t *evalTotals) missed(minAccuracy, maxFalse int) error {
 	var errs []error
 	if t.Right*100 < t.Judged*minAccuracy {

@@ -35,7 +35,7 @@ func (s *evalSheet) print(to io.Writer, asJSON bool) error {
 	return w.Flush()
 }
 
-// cell says how an expectation was met; - where there is none.
+// cell formats how an expectation was met; "-" if there is none.
 func (r *evalRow) cell(field string) string {
 	for _, j := range r.Judged {
 		if j.Field != field {
@@ -59,7 +59,7 @@ func orNone(s string) string {
 
 func (t evalTokens) sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite }
 
-// sums writes the totals, and why cases have no complete result.
+// sums writes the totals, and the reasons why cases have no complete result.
 func (s *evalSheet) sums(w io.Writer) {
 	t := &s.Totals
 	fmt.Fprintf(w, "\nModel                %s\n", s.Model)

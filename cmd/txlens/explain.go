@@ -37,12 +37,12 @@ type explainCmd struct {
 	buyFlags          `embed:"" group:"Buying the analysis from a server:"`
 }
 
-// explains is who makes the analyses: this process, or a server that sells.
+// explains makes the analyses: this process does, or a server that sells them.
 type explains interface {
 	Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error)
 }
 
-// check refuses flags that do not go together.
+// check returns an error for flags that exclude each other.
 func (cmd *explainCmd) check() error {
 	switch {
 	case cmd.View != string(api.ViewFull) && !cmd.JSON:
@@ -103,7 +103,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	return cmd.explain(ctx, c, app.Local{Analyst: a}, p, req)
 }
 
-// explain prints what a makes of the hash, or of many.
+// explain prints the analysis of one hash, or of many.
 func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *progress, req api.Request) error {
 	if cmd.many() {
 		in := c.in
@@ -120,8 +120,8 @@ func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *pr
 	return cmd.show(c, res, p.hint)
 }
 
-// show prints the result and says on stderr when it is a partial one, and what
-// can be done about it.
+// show prints the result. If it is partial, a line on stderr says so and what can be done
+// about it.
 func (cmd *explainCmd) show(c console, res *api.Result, hint string) error {
 	var unwritten error
 	if cmd.HTML != "" {
@@ -146,7 +146,7 @@ func (cmd *explainCmd) print(c console, res *api.Result) error {
 	return printResult(c, view.Of(res, api.View(cmd.View), moreOnCLI), cmd.JSON)
 }
 
-// moreOnCLI says how to get what a view leaves out.
+// moreOnCLI is the hint how to get what a view leaves out.
 const moreOnCLI = "--view full prints everything"
 
 func printResult(c console, res *api.Result, asJSON bool) error {
@@ -195,7 +195,7 @@ func writePage(path string, write func(io.Writer) error) error {
 // maxLine bounds one line of stdin.
 const maxLine = 4096
 
-// lineError is what stands in the place of a result that could not be made.
+// lineError is printed in place of a result that could not be made.
 type lineError struct {
 	TxHash string `json:"txHash"`
 	Error  string `json:"error"`
@@ -208,9 +208,9 @@ type answer struct {
 	err  error
 }
 
-// batch explains one hash per line, N at a time, and writes in input order. At
-// most N results wait to be written, so memory does not grow with the input. When
-// nobody reads the output any more, what still runs is stopped.
+// batch explains one hash per line, N at a time, and writes in the order of the input. At
+// most N results wait to be written, so memory does not grow with the input. If the output
+// cannot be written any more, running analyses are stopped.
 func (cmd *explainCmd) batch(ctx context.Context, c console, a explains, in io.Reader, base api.Request) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -240,8 +240,8 @@ func (cmd *explainCmd) batch(ctx context.Context, c console, a explains, in io.R
 	return errors.Join(readErr, worst)
 }
 
-// write copies answers in order until the input ends or the context does: a read
-// of stdin cannot be interrupted, so nobody waits for it then.
+// write copies answers in order until the input or the context ends. A read of stdin
+// cannot be interrupted, so write does not wait for it after the context has ended.
 func (cmd *explainCmd) write(ctx context.Context, c console, queue chan chan answer, lanes chan struct{}) (worst, err error) {
 	for {
 		var out chan answer
@@ -272,7 +272,7 @@ func (cmd *explainCmd) write(ctx context.Context, c console, queue chan chan ans
 	}
 }
 
-// severity orders the outcomes of many lines: the worst one gives the exit code.
+// severity orders the outcomes of many lines: the exit code is that of the worst.
 func severity(err error) int {
 	switch exitCode(err) {
 	case exitComplete:
@@ -307,7 +307,7 @@ func one(ctx context.Context, a explains, req api.Request, v api.View, bad error
 	return answer{append(text, '\n'), of(req, err)}
 }
 
-// of says which line of the input an error is about.
+// of adds the number of the input line to an error.
 func of(req api.Request, err error) error {
 	if err == nil {
 		return nil
@@ -360,8 +360,8 @@ func parseLine(text string, base api.Request) (api.Request, error) {
 	return req, refer(&req, words[0])
 }
 
-// refer reads the transaction that a request is about, and its chain where the page of an
-// explorer names one.
+// refer parses the reference to a transaction. The address of an explorer's page also gives
+// its chain.
 func refer(req *api.Request, text string) error {
 	ref, err := chain.ParseReference(text)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"txlens/engine/export"
 )
 
-// exportFlags print a result in the format of another program, in place of the text.
+// exportFlags select the format of another program in place of the text.
 type exportFlags struct {
 	CSV     string `name:"csv"     placeholder:"TABLE"   help:"Print a table: ${csv}."          enum:",${csv}" default:""`
 	SVG     string `name:"svg"     placeholder:"DRAWING" help:"Print a drawing: ${svg}."        enum:",${svg}" default:""`
@@ -20,7 +20,7 @@ func exportVars() map[string]string {
 	return map[string]string{"csv": strings.Join(export.Contents(export.CSV), ","), "svg": strings.Join(export.Contents(export.SVG), ",")}
 }
 
-// chosen is the format that the flags ask for; nil: none.
+// chosen returns the format that the flags ask for; nil if they ask for none.
 func (f *exportFlags) chosen() *export.Format {
 	name := ""
 	switch {
@@ -35,7 +35,7 @@ func (f *exportFlags) chosen() *export.Format {
 	return found
 }
 
-// check refuses more than one form of output.
+// check returns an error for more than one form of output.
 func (f *exportFlags) check(asJSON, many bool) error {
 	n := 0
 	for _, given := range []bool{asJSON, f.CSV != "", f.SVG != "", f.Mermaid} {

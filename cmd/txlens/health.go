@@ -10,12 +10,12 @@ import (
 	"txlens/app/settings"
 )
 
-// healthCmd is what a container asks that has no shell and no curl.
+// healthCmd is the health check of a container without a shell and curl.
 type healthCmd struct {
 	URL string `arg:"" optional:"" placeholder:"URL" help:"Admin listener to ask; default http:// and $$TXLENS_ADMIN_LISTEN, or http://127.0.0.1:8403."`
 }
 
-// Run ends in 0 when the server is ready.
+// Run returns nil if the server is ready.
 func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 	base := cmd.URL
 	if base == "" {
@@ -33,7 +33,7 @@ func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	_, warnings, _ := strings.Cut(string(body), "\n") // of what the first line is, the status has told
+	_, warnings, _ := strings.Cut(string(body), "\n") // the status code has the same meaning as the first line
 	_, err = fmt.Fprint(c.out, "ready\n"+warnings)
 	return err
 }

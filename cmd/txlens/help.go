@@ -12,15 +12,16 @@ const manyFlags = 20
 // helpAllFlag prints the help with every flag.
 type helpAllFlag bool
 
-// BeforeReset runs ahead of the checks: the help needs no arguments.
+// BeforeReset implements the hook of kong that runs before arguments are checked: the help
+// needs none.
 func (helpAllFlag) BeforeReset(app *kong.Kong, ctx *kong.Context) error {
 	err := kong.DefaultHelpPrinter(kong.HelpOptions{ValueFormatter: kong.DefaultHelpValueFormatter}, ctx)
 	app.Exit(exitComplete)
 	return err
 }
 
-// printCommon prints the help of a command. Of one with many flags it leaves those out that
-// belong to a group and have no tag common, and says how many there are.
+// printCommon prints the help of a command. If the command has many flags, it omits those
+// that belong to a group and have no tag "common", and prints how many it omitted.
 func printCommon(options kong.HelpOptions, ctx *kong.Context) error {
 	var left []*kong.Flag
 	if node := ctx.Selected(); node != nil && len(node.Flags) > manyFlags {

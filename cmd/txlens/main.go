@@ -1,7 +1,7 @@
 // Command txlens explains EVM transactions: from the command line, from a recorded
 // bundle, or over HTTP. Exit codes: 0 complete, 2 bad input, 3 partial result,
-// 4 not found by any chain, 5 pending, 1 anything else (a chain that did not answer
-// among it); each but 0 with one line on stderr.
+// 4 not found by any chain, 5 pending, 1 anything else, such as a chain that did not
+// answer. With each but 0 there is one line on stderr.
 package main
 
 import (
@@ -56,7 +56,7 @@ type commands struct {
 	HelpAll     helpAllFlag `name:"help-all" help:"Show every flag of the command."`
 }
 
-// console is where a command reads and writes; tests put buffers there.
+// console holds the streams that a command reads and writes; tests use buffers.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
@@ -73,7 +73,7 @@ func main() {
 	os.Exit(code)
 }
 
-// stopped is how kong's wish to exit (after --help) travels through run.
+// stopped is the panic value with which run leaves kong when it exits, as after --help.
 type stopped int
 
 // run parses the arguments and runs one command; it returns the exit code.
@@ -107,13 +107,13 @@ func run(ctx context.Context, args []string, c console) (code int) {
 	return conclude(c, k.Run())
 }
 
-// newParser makes the parser of the commands. Where a package registers the values of a
-// flag, the flag's enumeration and help are filled in from it.
+// newParser makes the parser of the commands. Enumerations of flags whose values a package
+// registers are filled in from that package.
 func newParser(cmds *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(cmds, append(options, kong.Vars(settings.Vars()), kong.Vars(exportVars()))...)
 }
 
-// selected is the command that the arguments got as far as naming.
+// selected returns the command that the arguments name, as far as they could be parsed.
 func selected(err error) string {
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context.Selected() != nil {
@@ -122,10 +122,10 @@ func selected(err error) string {
 	return "txlens"
 }
 
-// errPartial: a result was printed, and it is a partial one.
+// errPartial means that a partial result was printed.
 var errPartial = errors.New("partial result")
 
-// conclude writes the one line that belongs to an error and picks the exit code.
+// conclude writes the line for an error and returns the exit code.
 func conclude(c console, err error) int {
 	if err == nil {
 		return exitComplete
@@ -164,14 +164,14 @@ func (r *reported) Unwrap() error { return r.err }
 // maxSilent bounds the chains named in one line; --json - names all.
 const maxSilent = 20
 
-// line says an error in one line a person can act on.
+// line formats an error in one line, with advice where there is any.
 func line(err error) string {
 	var silent *api.UnavailableError
 	var source *upstream.Error
 	var advised advice
 	text := oneLine(err.Error())
 	switch {
-	case errors.As(err, &advised): // it says all there is
+	case errors.As(err, &advised): // its text is complete
 	case errors.Is(err, context.Canceled):
 		return "stopped"
 	case errors.Is(err, api.ErrDeadline):

@@ -10,7 +10,7 @@ import (
 
 type manCmd struct{}
 
-// Run prints the manual page in the language of man(7), made of the model of the help.
+// Run prints the manual page in the format of man(7), generated from the model of the help.
 func (manCmd) Run(c console, k *kong.Context) error {
 	var b strings.Builder
 	b.WriteString(".TH TXLENS 1 \"\" \"txlens\" \"User Commands\"\n.SH NAME\ntxlens \\- explain EVM transactions\n.SH SYNOPSIS\n.B txlens\n.I command\n[flags]\n")
@@ -63,7 +63,7 @@ func manCommand(b *strings.Builder, words []string, n *kong.Node) {
 	}
 }
 
-// roff writes a text so that none of it is a command of the language.
+// roff escapes a text so that no part of it is a roff command.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

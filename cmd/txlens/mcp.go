@@ -22,7 +22,7 @@ func (cmd *mcpCmd) Run(ctx context.Context, c console) error {
 	defer a.Close()
 	err = app.ServeMCP(ctx, a, c.in, c.out)
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		return nil // the client left
+		return nil // the client closed the connection
 	}
 	return err
 }

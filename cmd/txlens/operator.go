@@ -19,14 +19,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// serverFlag says which running server an operator's command is for.
+// serverFlag selects the running server of an operator's command.
 type serverFlag struct {
 	Admin string `name:"admin" placeholder:"URL" env:"TXLENS_ADMIN" help:"Ask the server with this admin listener, such as http://127.0.0.1:8403; default: the server that runs on the folder, if one does."`
 
 	settings.Data `embed:""`
 }
 
-// base is the URL of the server's admin listener.
+// base returns the URL of the server's admin listener.
 func (f serverFlag) base() (string, error) {
 	if f.Admin != "" {
 		return f.Admin, nil
@@ -51,10 +51,10 @@ type question struct {
 	all  time.Duration // until it has ended; 0: no bound
 }
 
-// maxOperatorAnswer bounds an answer that is read whole.
+// maxOperatorAnswer is the largest answer in bytes that is read into memory.
 const maxOperatorAnswer = 16 << 20
 
-// readAdmin asks and reads an answer of JSON into out.
+// readAdmin makes a request and decodes the JSON of the answer into out.
 func readAdmin(ctx context.Context, base string, q question, out any) error {
 	resp, err := askAdmin(ctx, base, q)
 	if err != nil {
@@ -93,7 +93,7 @@ func askAdmin(ctx context.Context, base string, q question) (*http.Response, err
 	}
 	client := &http.Client{
 		Timeout: q.all,
-		Transport: &http.Transport{ // no proxy: it is this machine, or the operator's own network
+		Transport: &http.Transport{ // no proxy: the server is on this machine or in the operator's own network
 			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, ResponseHeaderTimeout: q.head, DisableKeepAlives: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

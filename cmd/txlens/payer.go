@@ -17,12 +17,12 @@ type keyFlag struct {
 	KeyFile string `name:"key-file" placeholder:"FILE" type:"path" env:"TXLENS_KEY_FILE" help:"File with the secp256k1 key, in hex, of the account that pays; only its owner may read it."`
 }
 
-// dirFlag says where the channels of a payer lie.
+// dirFlag is the folder of the channels of a payer.
 type dirFlag struct {
 	WalletDir string `name:"wallet-dir" placeholder:"DIR" type:"path" env:"TXLENS_WALLET_DIR" help:"Folder of the open channels; default txlens/wallet in the user's configuration folder."`
 }
 
-// dir is the folder of the channels.
+// dir returns the folder of the channels.
 func (f dirFlag) dir() (string, error) {
 	if f.WalletDir != "" {
 		return f.WalletDir, nil
@@ -30,17 +30,17 @@ func (f dirFlag) dir() (string, error) {
 	return client.DefaultDir()
 }
 
-// chainFlags say what is paid on.
+// chainFlags select the settlement chain.
 type chainFlags struct {
 	SettleRPC   []string `name:"settle-rpc"   placeholder:"URL"     env:"TXLENS_SETTLE_RPC"   sep:"," help:"JSON-RPC endpoint of the settlement chain; default the chain's public one."`
 	SettleChain uint64   `name:"settle-chain"                       env:"TXLENS_SETTLE_CHAIN"         help:"Chain that is paid on."                                                     default:"4217"`
 	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN"         help:"Token that is paid in; default the chain's dollar."`
 }
 
-// defaultSettleChain is what --settle-chain says when it is not given.
+// defaultSettleChain is the default of --settle-chain.
 const defaultSettleChain = 4217
 
-// chain is the settlement chain that the flags name.
+// chain returns the settlement chain that the flags select.
 func (f *chainFlags) chain() (client.Chain, error) {
 	ch := client.Chain{ID: f.SettleChain, RPC: f.SettleRPC}
 	if f.SettleToken != "" {
@@ -52,14 +52,14 @@ func (f *chainFlags) chain() (client.Chain, error) {
 	return ch, nil
 }
 
-// walletFlags say whose channels are meant.
+// walletFlags select the account whose channels are used.
 type walletFlags struct {
 	keyFlag    `embed:""`
 	dirFlag    `embed:""`
 	chainFlags `embed:""`
 }
 
-// options are those of a client of server. The caller adds what it wants to be told.
+// options returns the options of a client of server. The caller adds its callbacks.
 func (f *walletFlags) options(server string) (o client.Options, err error) {
 	if f.KeyFile == "" {
 		return o, settings.InputError{Err: errors.New("--key-file: name the key that pays")}
@@ -79,7 +79,7 @@ func (f *walletFlags) options(server string) (o client.Options, err error) {
 	return o, nil
 }
 
-// command is the wallet's command line for a server, with the same flags.
+// command returns a command line of the wallet for the same server and flags.
 func (f *walletFlags) command(verb, server string) string {
 	text := "txlens wallet " + verb + " --server " + server + " --key-file " + f.KeyFile
 	if f.WalletDir != "" {
@@ -97,7 +97,7 @@ func (f *walletFlags) command(verb, server string) string {
 	return text
 }
 
-// hideSecrets leaves of an endpoint what may be shown: its path can hold a key.
+// hideSecrets removes the path of an endpoint, which may contain a key.
 func hideSecrets(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
@@ -106,13 +106,13 @@ func hideSecrets(endpoint string) string {
 	return endpoint
 }
 
-// payerFlags say who pays, and how much at most.
+// payerFlags select who pays, and how much at most.
 type payerFlags struct {
 	walletFlags `       embed:""`
 	MaxDeposit  string `         name:"max-deposit" default:"32" env:"TXLENS_MAX_DEPOSIT" help:"The most that lies in escrow for the server, in dollars; above what it suggests, or the channel cannot be topped up."`
 }
 
-// options are those of a client that may deposit.
+// options returns the options of a client that may make deposits.
 func (f *payerFlags) options(server string) (o client.Options, err error) {
 	if o, err = f.walletFlags.options(server); err == nil {
 		o.Limits.MaxDeposit, err = dollars("--max-deposit", f.MaxDeposit)
@@ -120,7 +120,7 @@ func (f *payerFlags) options(server string) (o client.Options, err error) {
 	return o, err
 }
 
-// clientFor makes a client; what is wrong with its options is bad input.
+// clientFor makes a client. An error in its options is an InputError.
 func clientFor(o client.Options) (*client.Client, error) {
 	c, err := client.New(o)
 	switch {

@@ -74,7 +74,7 @@ func (cmd *sandboxCmd) Run(ctx context.Context, c console) error {
 	return nil
 }
 
-// banner says what this is and how to reach it.
+// banner prints what the sandbox is and how to reach it.
 func (cmd *sandboxCmd) banner(c console, chain *sandbox.Chain, opt sandbox.Options, at string) {
 	fmt.Fprintf(c.out, "SANDBOX · %s\n\n", sandbox.Warning)
 	fmt.Fprintf(c.out, "  RPC URL   http://%s\n", at)

@@ -17,7 +17,7 @@ type serveCmd struct {
 	settings.Server `embed:""`
 }
 
-// BeforeResolve puts the file of settings below flags and environment.
+// BeforeResolve adds the file of settings, which flags and environment override.
 func (cmd *serveCmd) BeforeResolve(k *kong.Context) error {
 	for _, group := range k.Selected().AllFlags(false) {
 		for _, f := range group {

@@ -33,7 +33,7 @@ func settingsOf(node *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
-// maxSettings bounds the file.
+// maxSettings is the largest size of the file in bytes.
 const maxSettings = 1 << 20
 
 // settingsFile is a file of settings in TOML.
@@ -43,7 +43,7 @@ type settingsFile struct {
 	lines  map[string]int // of the keys
 }
 
-// readSettings reads a file and refuses what is no setting of the command.
+// readSettings reads a file. A key that is no setting of the command is an error.
 func readSettings(path string, node *kong.Node) (*settingsFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func parseSettings(path string, data []byte, flags []*kong.Flag) (*settingsFile,
 	return s, nil
 }
 
-// at is where a key stands.
+// at returns the place of a key in the file.
 func (s *settingsFile) at(key string) string {
 	if line := s.lines[key]; line > 0 {
 		return fmt.Sprintf("%s:%d", s.path, line)
@@ -95,7 +95,7 @@ func (s *settingsFile) at(key string) string {
 	return s.path
 }
 
-// keyLines finds the line of each key of the top level. The decoder does not tell.
+// keyLines returns the line of each key of the top level, which the decoder does not give.
 func keyLines(data []byte) map[string]int {
 	lines := map[string]int{}
 	var p unstable.Parser
@@ -123,8 +123,8 @@ var _ kong.Resolver = (*settingsFile)(nil)
 // Validate implements kong.Resolver.
 func (s *settingsFile) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver: the value of a flag, unless the environment has
-// one. It is tried here, so that what is wrong with it is told with its line.
+// Resolve implements kong.Resolver: it returns the value of a flag, unless the environment
+// has one. It also parses the value, so that an error can name the line of the file.
 func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	v, ok := s.values[flag.Name]
 	if !ok || slices.Contains(unsettable, flag.Name) || fromEnv(flag) != "" {
@@ -133,7 +133,7 @@ func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	v, err := settingValue(flag, v)
 	if err == nil {
 		err = flag.Parse(kong.Scan().PushTyped(v, kong.FlagValueToken), reflect.New(flag.Target.Type()).Elem())
-		err = errors.Unwrap(err) // kong names the flag again, outside
+		err = errors.Unwrap(err) // kong adds the name of the flag
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.at(flag.Name), err)
@@ -141,7 +141,7 @@ func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	return v, nil
 }
 
-// settingValue brings a value of TOML into the form that kong takes for the flag.
+// settingValue converts a value of TOML to the form that kong expects for the flag.
 func settingValue(flag *kong.Flag, v any) (any, error) {
 	kind := flag.Target.Kind()
 	switch v := v.(type) {
@@ -178,7 +178,8 @@ func settingValue(flag *kong.Flag, v any) (any, error) {
 	return v, nil
 }
 
-// fromEnv names the variable of the environment that sets a flag, if one does.
+// fromEnv returns the name of the environment variable that sets a flag; empty if none
+// does.
 func fromEnv(flag *kong.Flag) string {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
@@ -188,8 +189,7 @@ func fromEnv(flag *kong.Flag) string {
 	return ""
 }
 
-// masked is a value as it may be shown: with the parts of it that grant access left
-// out. The flag's tag says which those are.
+// masked formats a value without its secret parts, which the tag of the flag names.
 func masked(flag *kong.Flag) string {
 	var parts []string
 	switch v := flag.Target.Interface().(type) {
@@ -228,7 +228,7 @@ func maskOne(secret, text string) string {
 	return text
 }
 
-// maskURL leaves scheme and host: keys stand in user info, path or query.
+// maskURL keeps scheme and host only: user info, path and query may contain keys.
 func maskURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

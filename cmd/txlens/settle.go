@@ -25,11 +25,11 @@ type settleCmd struct {
 	serverFlag `embed:""`
 }
 
-// settlePatience bounds one request: the server tries each channel alone where the
-// chain refuses them together, and waits up to a minute for each receipt.
+// settlePatience is the time limit of one request. If the chain refuses several channels
+// together, the server tries each alone and waits up to a minute for each receipt.
 const settlePatience = 20 * time.Minute
 
-// Run pays out, page by page, and says what was broadcast and what was not.
+// Run settles the channels page by page and prints what was broadcast and what was not.
 func (cmd *settleCmd) Run(ctx context.Context, c console) error {
 	base, err := cmd.base()
 	if err != nil {
@@ -58,7 +58,7 @@ func (cmd *settleCmd) Run(ctx context.Context, c console) error {
 	return sum.conclude(c.out, cmd.JSON)
 }
 
-// request resolves the channels that are named.
+// request resolves the channels that the arguments name.
 func (cmd *settleCmd) request(ctx context.Context, base string) (q admin.SettleRequest, err error) {
 	if cmd.Close && len(cmd.Channels) == 0 {
 		return q, settings.InputError{Err: errors.New("--close: name the channels that are to end")}
@@ -77,7 +77,7 @@ func (cmd *settleCmd) request(ctx context.Context, base string) (q admin.SettleR
 	return q, nil
 }
 
-// settlement is what all payouts come to.
+// settlement is the sum of all payouts.
 type settlement struct {
 	named, closing      bool
 	paid, left          tempo.Amount
@@ -85,8 +85,8 @@ type settlement struct {
 	txs                 map[common.Hash]bool
 }
 
-// add tells of one payout. A channel that nobody named and that owes nothing is not
-// worth a line.
+// add prints one payout. A channel that the arguments do not name and that has nothing to
+// settle is not printed.
 func (s *settlement) add(w io.Writer, p admin.Payout, asJSON bool) error {
 	sent := p.Tx != nil && p.Error == ""
 	if sent {
@@ -111,7 +111,7 @@ func (s *settlement) add(w io.Writer, p admin.Payout, asJSON bool) error {
 	return err
 }
 
-// said is one payout in words.
+// said formats one payout.
 func (s *settlement) said(p admin.Payout, sent bool) string {
 	paid, left := mpp.FormatTokens(p.Paid), mpp.FormatTokens(p.Left)
 	switch {
@@ -135,7 +135,7 @@ func (s *settlement) said(p admin.Payout, sent bool) string {
 	return "not paid out: " + obstacle(p)
 }
 
-// obstacle says why something is left, and how it can be had.
+// obstacle formats why an amount is left and how it can be settled.
 func obstacle(p admin.Payout) string {
 	left := mpp.FormatTokens(p.Left)
 	switch p.Obstacle {
@@ -153,7 +153,7 @@ func obstacle(p admin.Payout) string {
 	return left + " is left"
 }
 
-// conclude sums up. What somebody named and did not get is an error.
+// conclude prints the totals. A named channel that was not settled is an error.
 func (s *settlement) conclude(w io.Writer, asJSON bool) error {
 	if !asJSON {
 		text := "Nothing was sent."

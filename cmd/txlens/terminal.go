@@ -18,7 +18,7 @@ import (
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// terminalWidth is what a table may take; 80 where nobody knows.
+// terminalWidth is the number of columns; 80 if it is not known.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -28,11 +28,11 @@ func terminalWidth(w io.Writer) int {
 	return 80
 }
 
-// oneLine keeps text that may come from a node from moving the cursor.
+// oneLine removes control characters, because text from a node could move the cursor.
 func oneLine(s string) string { return api.OneLine(s, 4096) }
 
-// progress tells on stderr what an analysis does: one line that updates on a
-// terminal, plain lines otherwise. It is safe for concurrent use.
+// progress shows on stderr what an analysis does: in one line that is updated on a
+// terminal, and in plain lines otherwise. It is safe for concurrent use.
 type progress struct {
 	w     io.Writer
 	tty   bool
@@ -40,19 +40,19 @@ type progress struct {
 
 	mu   sync.Mutex
 	open map[string]bool
-	list []string // phases under way, in the order they began
-	seen bool     // something stands on the updating line
+	list []string // running phases in the order of their start
+	seen bool     // the updated line is not empty
 	hint string   // what went wrong in the first phase that a result needs, and what can be done about it
 
-	calls  int          // to the world, and of the model, that have ended
-	signed tempo.Amount // for what is bought
+	calls  int          // requests and tool calls of the model that have ended
+	signed tempo.Amount // in vouchers for the purchase
 	model  modelState
 }
 
-// modelState is how the model is doing, once it has begun.
+// modelState is the progress of the model.
 type modelState struct {
-	turn int64  // 0: it has not
-	tool string // that it asked last in this turn
+	turn int64  // 0: it has not begun
+	tool string // the last tool that it called in this turn
 	cost string // so far, in dollars
 }
 
@@ -71,7 +71,7 @@ func newProgress(w io.Writer, tty, quiet bool) *progress {
 	return &progress{w: w, tty: tty, quiet: quiet, open: make(map[string]bool)}
 }
 
-// needed are the phases that a result is partial without.
+// needed are the phases without which a result is partial.
 var needed = map[string]bool{"probe": true, "transaction": true, "trace": true}
 
 // event takes one event of the analysis.
@@ -96,7 +96,7 @@ func (p *progress) event(e api.Event) {
 	}
 }
 
-// phase tells of the fetching.
+// phase shows a phase of fetching evidence.
 func (p *progress) phase(e api.Event) {
 	switch e.State {
 	case api.StateFound:
@@ -108,7 +108,7 @@ func (p *progress) phase(e api.Event) {
 	case api.StateFailed:
 		delete(p.open, e.Phase)
 		text := e.Phase + " failed"
-		if e.Detail != "" && !needed[e.Phase] { // of the others the last line says why
+		if e.Detail != "" && !needed[e.Phase] { // for the others the last line gives the reason
 			text += ": " + e.Detail
 		}
 		p.say(text)
@@ -118,7 +118,8 @@ func (p *progress) phase(e api.Event) {
 	}
 }
 
-// talk tells of the model. The events may come from a server: any member may be missing.
+// talk shows an event of the model. Events may come from a server, so any member may be
+// missing.
 func (p *progress) talk(e api.Event) {
 	switch {
 	case e.Type == api.EventIteration && e.Iteration != nil:
@@ -132,7 +133,7 @@ func (p *progress) talk(e api.Event) {
 	case e.Type == api.EventAgentStatus && e.State == api.StateRetrying:
 		p.line(e.Message + "; asking again")
 	case p.model.turn == 0:
-		return // what fetches evidence is told by its phase
+		return // requests for evidence are shown by their phase
 	case e.Type == api.EventToolCall:
 		p.model.tool = api.OneLine(e.Tool, 40)
 	case e.Type == api.EventTokens && e.CostUSD != nil:
@@ -143,7 +144,7 @@ func (p *progress) talk(e api.Event) {
 	p.say("")
 }
 
-// money takes a move of money. Only what a person should know gets a line of its own.
+// money handles a payment event. Only events that matter to a person get their own line.
 func (p *progress) money(m client.Money) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +163,7 @@ func (p *progress) money(m client.Money) {
 	}
 }
 
-// paid is what was signed for.
+// paid formats the amount of the vouchers.
 func (p *progress) paid() tempo.Amount {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +177,7 @@ func (p *progress) note(text string) {
 	p.line(text)
 }
 
-// line writes a line that stays.
+// line writes a line that is not updated.
 func (p *progress) line(text string) {
 	if p.quiet {
 		return
@@ -224,7 +225,7 @@ func (p *progress) say(what string) {
 }
 
 func doing(phases []string) string {
-	if phases[0] == "probe" { // nothing else goes on before the chain is known
+	if phases[0] == "probe" { // no other phase runs before the chain is known
 		return "looking for the chain"
 	}
 	return "working on " + strings.Join(phases, ", ")

@@ -22,7 +22,8 @@ func (versionCmd) Run(c console) error {
 
 type versionFlag bool
 
-// BeforeReset runs ahead of the checks: --version needs no command.
+// BeforeReset implements the hook of kong that runs before arguments are checked:
+// --version needs no command.
 func (versionFlag) BeforeReset(app *kong.Kong, c console) error {
 	err := versionCmd{}.Run(c)
 	app.Exit(exitComplete)

@@ -16,7 +16,7 @@ import (
 	"txlens/transport/client"
 )
 
-// walletCmd is the payer's side of what explain --server does by itself.
+// walletCmd has the steps of a payer one by one, which explain --server does by itself.
 type walletCmd struct {
 	New          walletNewCmd      `cmd:"" help:"Make a key, and so an account."`
 	Balance      walletBalanceCmd  `cmd:"" help:"Ask the settlement chain what the account has."`
@@ -28,12 +28,12 @@ type walletCmd struct {
 	Withdraw     walletWithdrawCmd `cmd:"" help:"Take the deposit back, after request-close and its grace period."`
 }
 
-// walletJSON is in every command of the wallet.
+// walletJSON is the flag for JSON output of the commands of the wallet.
 type walletJSON struct {
 	JSON bool `name:"json" help:"One line of JSON for each account or channel; amounts in base units."`
 }
 
-// serverURL names who is paid.
+// serverURL is the server that is paid.
 type serverURL struct {
 	Server string `name:"server" required:"" placeholder:"URL" env:"TXLENS_SERVER" help:"Server that is paid."`
 }
@@ -76,17 +76,18 @@ type walletBalanceCmd struct {
 	walletJSON `                                                                                                  embed:""`
 }
 
-// balanceOf is what an account has, and what of it lies in channels.
+// balanceOf is the balance of an account and the part of it in channels.
 type balanceOf struct {
 	Account   common.Address `json:"account"`
 	ChainID   uint64         `json:"chainId"`
 	Balance   tempo.Amount   `json:"balance"`   // outside of channels
-	Channels  int            `json:"channels"`  // that this machine knows of
+	Channels  int            `json:"channels"`  // in the channel files of this machine
 	Deposited tempo.Amount   `json:"deposited"` // in them
 	Signed    tempo.Amount   `json:"signed"`    // the most that their servers can take
 }
 
-// Run asks the chain, and adds what the channel files of this machine say.
+// Run asks the chain for the balance and adds the totals of the channel files of this
+// machine.
 func (cmd *walletBalanceCmd) Run(ctx context.Context, c console) error {
 	b := balanceOf{ChainID: cmd.SettleChain}
 	var err error
@@ -157,7 +158,7 @@ type walletChannelsCmd struct {
 	walletJSON  `                                                                                            embed:""`
 }
 
-// Run lists what the channel files say.
+// Run lists the channels of the channel files.
 func (cmd *walletChannelsCmd) Run(ctx context.Context, c console) error {
 	dir, err := cmd.dir()
 	if err != nil {
@@ -168,7 +169,7 @@ func (cmd *walletChannelsCmd) Run(ctx context.Context, c console) error {
 			return err
 		}
 	}
-	list, bad := client.Channels(dir) // those that can be read are told all the same
+	list, bad := client.Channels(dir) // the readable ones are listed in any case
 	if cmd.JSON {
 		for _, ch := range list {
 			if err := writeLine(c.out, payersView(ch)); err != nil {
@@ -223,7 +224,8 @@ func withPayer(o client.Options, use func(*client.Client) error) (err error) {
 	return use(p)
 }
 
-// withdrawal is the state of a channel, and when the chain gives it back.
+// withdrawal is the state of a channel and the time from which the chain returns its
+// deposit.
 func withdrawal(ch client.Channel) string {
 	if ch.Withdrawable.IsZero() {
 		return string(ch.State)
@@ -231,7 +233,7 @@ func withdrawal(ch client.Channel) string {
 	return fmt.Sprintf("%s, withdraw from %s", ch.State, ch.Withdrawable.UTC().Format("15:04:05 UTC"))
 }
 
-// payersChannel is a channel as JSON tells it.
+// payersChannel is the JSON form of a channel.
 type payersChannel struct {
 	Server       string         `json:"server"`
 	Account      common.Address `json:"account"`

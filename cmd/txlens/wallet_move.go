@@ -15,7 +15,7 @@ import (
 	"txlens/transport/client"
 )
 
-// payAdvice says which flag or command helps against an error of the client.
+// payAdvice returns the flag or command that helps with an error of the client.
 func payAdvice(err error, f *walletFlags, server string) error {
 	limit, limited := errors.AsType[*client.LimitError](err)
 	said := ""
@@ -60,7 +60,7 @@ func (cmd *walletOpenCmd) Run(ctx context.Context, c console) error {
 	})
 }
 
-// tellMove says what was done with a channel, and how it stands.
+// tellMove prints what was done with a channel, and its state.
 func tellMove(w io.Writer, asJSON bool, said string, ch client.Channel) error {
 	if asJSON {
 		return writeLine(w, payersView(ch))
@@ -103,7 +103,7 @@ type walletCloseCmd struct {
 	walletJSON  `embed:""`
 }
 
-// ending is how a channel ended, as JSON tells it.
+// ending is the JSON form of how a channel ended.
 type ending struct {
 	Channel   common.Hash  `json:"channelId"`
 	Captured  tempo.Amount `json:"captured"` // by the server, in all
@@ -151,7 +151,7 @@ func (cmd *walletCloseCmd) Run(ctx context.Context, c console) error {
 	})
 }
 
-// tellEnd says how a channel ended.
+// tellEnd prints how a channel ended.
 func tellEnd(w io.Writer, asJSON bool, end client.Refund) error {
 	if asJSON {
 		return writeLine(w, ending{end.Channel.ID, end.Captured, end.Refunded, end.Confirmed, known(end.TxHash)})
@@ -174,7 +174,7 @@ type walletRequestCmd struct {
 	walletJSON  `embed:""`
 }
 
-// Run asks the chain for the money.
+// Run requests the withdrawal on the chain.
 func (cmd *walletRequestCmd) Run(ctx context.Context, c console) error {
 	o, err := cmd.options(cmd.Server)
 	if err != nil {
@@ -224,7 +224,7 @@ func (cmd *walletWithdrawCmd) Run(ctx context.Context, c console) error {
 	})
 }
 
-// tooEarly says from when on the chain gives the deposit back.
+// tooEarly is the error that names the time from which the chain returns the deposit.
 func (cmd *walletWithdrawCmd) tooEarly(p *client.Client, err error) error {
 	list := p.Channels()
 	said := "ask for it first with " + cmd.command("request-close", cmd.Server)

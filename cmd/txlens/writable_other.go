@@ -2,5 +2,6 @@
 
 package main
 
-// writable cannot be told here without making a file.
+// writable returns true: whether a folder is writable cannot be known here without making a
+// file.
 func writable(string) bool { return true }
