@@ -24,12 +24,15 @@ var declareTheirOwn = []string{"internal/testkit", "bench/peers", "engine/evmsig
 // notSignatures are hashes of texts and four-byte constants that look like signatures
 // and are none, by file and what is hashed or typed.
 var notSignatures = []string{
-	"engine/decode/upgrade.go text", // names of storage slots
-	"engine/decode/upgrade.go org.zeppelinos.proxy.implementation",
-	"engine/decode/upgrade.go PROXIABLE",
-	"engine/decode/upgrade.go matic.network.proxy.implementation",
+	"engine/statediff/published.go text", // names of storage slots
+	"engine/statediff/published.go org.zeppelinos.proxy.implementation",
+	"engine/statediff/published.go PROXIABLE",
+	"engine/statediff/published.go matic.network.proxy.implementation",
+	"engine/statediff/published.go fallback_manager.handler.address",
+	"engine/statediff/published.go guard_manager.guard.address",
 	"engine/decode/upgrade.go diamond.standard.diamond.storage",
-	"engine/flow/backing.go 87a211a2",                       // the seed of Solady's slots of balances
+	"engine/statediff/layout.go 87a211a2", // seeds of Solady's slots of balances and allowances
+	"engine/statediff/layout.go 7f5e9f20",
 	"engine/check/question.go an account without any right", // a made-up address
 }
 
