@@ -21,6 +21,7 @@ import (
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/testkit/service"
 	"txlens/storage"
+	"txlens/storage/stores"
 	"txlens/transport"
 )
 
@@ -100,7 +101,7 @@ func openTestServer(t *testing.T, sells *app.SaleOptions, change ...func(*transp
 	x := analysis.New(analysis.Options{})
 	cfg := transport.Config{Explainer: scripted{h}, Runs: job.NewRuns(h.store, job.KeepAll)}
 	if sells != nil {
-		if h.sales, err = app.OpenSales(t.Context(), *sells, app.SaleSite{System: x.System(), Store: h.store, DataDir: dir}); err != nil {
+		if h.sales, err = app.OpenSales(t.Context(), *sells, app.SaleSite{System: x.System(), Store: stores.OfFile(h.store), DataDir: dir}); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Payments = h.sales.Payments

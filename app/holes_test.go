@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"math/big"
 	"slices"
 	"strings"
@@ -331,9 +332,11 @@ func spentTwice(t *testing.T, s *service.Seller) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := app.New(t.Context(), o); err == nil {
+	soon, cancel := context.WithTimeout(t.Context(), time.Second) // with PostgreSQL it would wait for the first
+	defer cancel()
+	if second, err := app.New(soon, o); err == nil {
 		second.Close()
-		t.Errorf("a second server runs on the same folder: %s", log.String())
+		t.Errorf("a second server runs on the same store: %s", log.String())
 	}
 }
 

@@ -11,13 +11,12 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/settle"
-	"txlens/storage"
 	"txlens/transport/admin"
 )
 
 // operatorView shows the channels of a server that sells to its operator.
 type operatorView struct {
-	store *storage.Store
+	store channel.ChannelReader
 	sales *Sales
 }
 

@@ -17,6 +17,7 @@ import (
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
 	"txlens/storage"
+	"txlens/storage/stores"
 	"txlens/transport"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
@@ -28,6 +29,9 @@ type Options struct {
 	Listen      string // address and port of the public server
 	AdminListen string // address and port of the admin listener; empty: none
 	DataDir     string // folder of the database; it is created if it is missing
+	// Database is the URL of a PostgreSQL database that takes the place of the file in DataDir;
+	// empty: the file. It may contain a password. See stores.Parse.
+	Database string
 	// DataMax is the size of the database in bytes; default storage.DefaultMaxBytes of DataDir,
 	// negative: no bound.
 	DataMax  int64
@@ -78,6 +82,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// location says where the store is.
+func (o Options) location() stores.Location {
+	if o.Database != "" {
+		return stores.Location{URL: o.Database}
+	}
+	return stores.Location{Dir: o.DataDir}
+}
+
+// storeOption names the option that says where the store is.
+func (o Options) storeOption() string {
+	if o.Database != "" {
+		return "Database"
+	}
+	return "DataDir"
+}
+
 // dataMax is the bound of the database; 0: none.
 func (o Options) dataMax() int64 {
 	if o.DataMax == 0 {
@@ -90,6 +110,9 @@ func (o Options) dataMax() int64 {
 func (o Options) CheckStore() error {
 	if o.KeepRuns == job.KeepNone && o.Sale != nil {
 		return &OptionError{"KeepRuns", errors.New("a server that sells analyses promises its payers the records of their runs")}
+	}
+	if o.Database != "" && o.DataMax > 0 {
+		return &OptionError{"DataMax", errors.New("bounds the file of a database; a database server bounds itself")}
 	}
 	if o.DataMax > 0 && o.DataMax < storage.LeastMaxBytes {
 		return &OptionError{"DataMax", fmt.Errorf("must be at least %d bytes", int64(storage.LeastMaxBytes))}

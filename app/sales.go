@@ -22,7 +22,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
-	"txlens/storage"
+	"txlens/storage/stores"
 	"txlens/transport"
 	"txlens/transport/discovery"
 )
@@ -43,7 +43,7 @@ type Sales struct {
 // SaleSite is what Sales need of the server around them.
 type SaleSite struct {
 	System  *runtime.System
-	Store   *storage.Store
+	Store   stores.Store
 	DataDir string // may hold the file with the challenge secret of an old version
 	BaseURL discovery.BaseURL
 	Jobs    int          // async jobs that may wait or run
@@ -91,7 +91,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		)
 	}
 	s.Channels = channel.New(site.System, channel.Options{
-		Store: channel.StoreOf(site.Store), Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels,
+		Store: site.Store.PaymentStore, Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels,
 		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, Payee: o.Payee, Operator: operator},
 		MinDeposit: o.MinDeposit, MinVoucherDelta: priceUnit,
 		Limits: channel.PayLimits{
@@ -188,7 +188,7 @@ const oldSecretFile = "challenge.key"
 // challengeSecret returns the secret that seals challenges. It is kept with the
 // payments: a server that was restarted, or restored from a backup, must accept the
 // challenges that its clients still hold.
-func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
+func challengeSecret(store stores.Base, dir string) ([]byte, error) {
 	path := filepath.Join(dir, oldSecretFile)
 	secret, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"txlens/storage"
+	"txlens/storage/stores"
 	"txlens/transport/discovery"
 )
 
@@ -45,7 +46,7 @@ func TestChallengeSecret(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := challengeSecret(store, dir)
+			got, err := challengeSecret(stores.OfFile(store), dir)
 			store.Close()
 			if err != nil || len(got) < 32 || want != "" && string(got) != want || first != "" && string(got) != first {
 				t.Errorf("%x, %v", got, err)

@@ -13,7 +13,7 @@ import (
 	"txlens/actors/webhook"
 	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/storage"
+	"txlens/storage/stores"
 	"txlens/transport"
 	"txlens/transport/admin"
 	"txlens/transport/discovery"
@@ -26,7 +26,7 @@ type Server struct {
 	public, private net.Listener
 	analyst         *Analyst
 	explainer       transport.Explainer
-	store           *storage.Store
+	store           stores.Store
 	sales           *Sales // nil: nothing is sold
 	jobs            *job.Jobs
 	callbacks       *webhook.Sender // nil: nobody is called
@@ -57,11 +57,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.o.Explain != nil {
 		s.explainer = replaced{s.analyst, s.o.Explain}
 	}
-	if err = s.listen(); err != nil {
+	if err = s.openStore(ctx); err != nil {
 		return err
-	}
-	if s.store, err = storage.Open(s.o.DataDir, storage.Options{Log: s.o.Log, MaxBytes: s.o.dataMax()}); err != nil {
-		return &OptionError{"DataDir", err}
 	}
 	if err = writeAdminURL(s.o.DataDir, s.private); err != nil {
 		return err
@@ -81,7 +78,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.jobs, err = job.New(
 		s.analyst.explainer.System(),
-		job.Options{Store: s.store, Analyst: jobRunner{s}, Running: s.o.MaxJobs, Queue: s.o.JobQueue,
+		job.Options{Store: s.store.Jobs, Analyst: jobRunner{s}, Running: s.o.MaxJobs, Queue: s.o.JobQueue,
 			OnEnd: s.sales.jobEnded, OnStored: s.callBack, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.o.Log},
 	)
 	if err != nil {
@@ -92,13 +89,35 @@ func (s *Server) open(ctx context.Context) (err error) {
 	return nil
 }
 
+// openStore listens and opens the store. A server that waits for a database which another one
+// uses does not listen, so that no request waits with it.
+func (s *Server) openStore(ctx context.Context) (err error) {
+	if s.o.Database == "" {
+		if err = s.listen(); err != nil {
+			return err
+		}
+	}
+	s.store, err = stores.Open(ctx, s.o.location(), stores.Options{MaxBytes: s.o.dataMax(), LeaseWait: -1, Log: s.o.Log})
+	if err != nil {
+		return &OptionError{s.o.storeOption(), err}
+	}
+	if s.o.Database != "" {
+		err = s.listen()
+	}
+	return err
+}
+
 // gauges are what the metrics read from the parts of the server, with its version.
 func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 	version, commit = Version()
 	g = admin.Gauges{
 		Analyses: func() int { return s.analyst.explainer.Running() },
 		Jobs:     func() (queued, running int) { return s.jobs.Load() },
-		Store:    s.storeUsage,
+	}
+	if s.o.Database == "" {
+		g.Store = s.storeUsage
+	} else {
+		g.Database = s.databaseUsage
 	}
 	if s.o.Sale != nil {
 		g.Channels = func() admin.ChannelTotals { return s.sales.totals() }
@@ -108,15 +127,31 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 
 // storeUsage is what the metrics tell of the database.
 func (s *Server) storeUsage() (out admin.StoreUsage) {
-	out.File, out.Live = s.store.Size()
-	u := s.store.Usage()
+	out.File, out.Live = s.store.File.Size()
+	u := s.store.File.Usage()
 	out.Max, out.Promised, out.Evicted = u.Max, u.Promised, u.Evicted
 	return out
 }
 
+// databaseUsage is what the metrics tell of a database server.
+func (s *Server) databaseUsage() admin.DatabaseUsage {
+	return admin.DatabaseUsage(s.store.Server.Stats())
+}
+
+// room returns api.ErrFull if nothing more should be promised to a caller.
+func (s *Server) room() error {
+	if s.store.File == nil {
+		return nil
+	}
+	return s.store.File.Room()
+}
+
 // storeWarning is nil unless records that must be kept fill most of the database.
 func (s *Server) storeWarning() error {
-	if u := s.store.Usage(); u.Tight() {
+	if s.store.File == nil {
+		return nil
+	}
+	if u := s.store.File.Usage(); u.Tight() {
 		return fmt.Errorf(
 			"records that must be kept take %d of %d MB; give the server more with --data-max before it refuses requests",
 			u.Promised/1_000_000, u.Max/1_000_000,
@@ -141,7 +176,7 @@ func (s *Server) listen() (err error) {
 func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	_, commit := Version()
 	c := transport.Config{
-		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store, s.o.KeepRuns), Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.store.Room,
+		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store.Runs, s.o.KeepRuns), Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.room,
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
 		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample, Examples: s.o.Examples,
 		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
@@ -174,9 +209,13 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 		checks = append(checks, admin.Check{Name: "settlement", Err: s.sales.ready})
 		warnings = append(warnings, admin.Check{Name: "settlement", Err: s.sales.warnings})
 	}
+	var backup func(io.Writer) (int64, error)
+	if s.store.File != nil {
+		backup = s.store.File.Backup
+	}
 	s.admin = admin.New(admin.Config{
 		Checks: checks, Warnings: warnings,
-		Metrics: metrics.Handler(s.o.Log), Backup: func(w io.Writer) (int64, error) { return s.store.Backup(w) },
+		Metrics: metrics.Handler(s.o.Log), Backup: backup,
 		Channels: channels, Loopback: loopback, Log: s.o.Log,
 	})
 	s.adminEnded = make(chan error, 1)
@@ -217,13 +256,32 @@ func (s *Server) Serve(ctx context.Context) error {
 		none, cancel := context.WithCancel(ctx)
 		cancel()
 		return errors.Join(err, s.jobs.Close(none))
+	case <-s.lost():
+		return errors.Join(errTakenOver, s.stop(0, ended))
 	case <-ctx.Done():
 	}
+	return s.stop(s.o.Grace, ended)
+}
+
+// errTakenOver ends a server that can write nothing more.
+var errTakenOver = errors.New("another server has taken over the database; this one ends")
+
+// lost is closed when the store belongs to another server; nil: never.
+func (s *Server) lost() <-chan struct{} {
+	if s.store.Server == nil {
+		return nil
+	}
+	return s.store.Server.Lost()
+}
+
+// stop lets running analyses finish within the grace time. ended has the error of the public
+// server after its end.
+func (s *Server) stop(grace time.Duration, ended <-chan error) error {
 	if s.admin != nil {
 		s.admin.Drain()
 	}
-	s.o.Log.Info("stopping", "grace", s.o.Grace.String())
-	end, cancel := context.WithTimeout(context.Background(), s.o.Grace)
+	s.o.Log.Info("stopping", "grace", grace.String())
+	end, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	closed := make(chan error, 1)
 	go func() { closed <- s.jobs.Close(end) }()
@@ -259,7 +317,7 @@ func (s *Server) Close() (err error) {
 	if s.sales != nil {
 		s.sales.Close()
 	}
-	if s.store != nil {
+	if s.store.Base != nil {
 		err = errors.Join(err, writeAdminURL(s.o.DataDir, nil), s.store.Close())
 	}
 	if s.analyst != nil {

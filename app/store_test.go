@@ -12,6 +12,7 @@ import (
 	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/storage"
+	"txlens/storage/stores"
 )
 
 // TestStoreOptions: options that cannot be kept are refused before anything is opened.
@@ -30,6 +31,7 @@ func TestStoreOptions(t *testing.T) {
 	f(Options{KeepRuns: job.KeepNone, Sale: new(SaleOptions)}, "KeepRuns")
 	f(Options{DataMax: storage.LeastMaxBytes - 1}, "DataMax")
 	f(Options{DataMax: 1}, "DataMax")
+	f(Options{DataMax: storage.LeastMaxBytes, Database: "postgres://host/db"}, "DataMax")
 	for _, o := range []Options{{KeepRuns: job.KeepNone}, {KeepRuns: job.KeepPaid, Sale: new(SaleOptions)}, {DataMax: -1}, {DataMax: storage.LeastMaxBytes}} {
 		if err := o.CheckStore(); err != nil {
 			t.Error(err)
@@ -56,7 +58,7 @@ func TestStoreWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	s := &Server{store: store}
+	s := &Server{store: stores.OfFile(store)}
 	if err := s.storeWarning(); err != nil {
 		t.Errorf("an empty store: %v", err)
 	}
@@ -92,7 +94,7 @@ func TestBoundIsInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if u := s.store.Usage(); u.Max != storage.LeastMaxBytes {
+	if u := s.store.File.Usage(); u.Max != storage.LeastMaxBytes {
 		t.Errorf("%+v", u)
 	}
 	c := s.transportConfig(nil)

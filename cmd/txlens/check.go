@@ -13,14 +13,14 @@ import (
 	"github.com/alecthomas/kong"
 
 	"txlens/app/settings"
-	"txlens/storage"
+	"txlens/storage/stores"
 )
 
 // report prints the settings with their origins and lists all that is wrong with them. It
 // opens no port, writes no file, and sends requests to the settlement chain only.
 func (cmd *serveCmd) report(ctx context.Context, c console, k *kong.Context) error {
 	list := cmd.Faults()
-	dir, note, err := cmd.inspectFolders()
+	dir, note, err := cmd.inspectFolders(ctx)
 	if err != nil {
 		list = append(list, err)
 	}
@@ -64,13 +64,17 @@ func (cmd *serveCmd) printSettings(c console, k *kong.Context, dir string) error
 	return out.Flush()
 }
 
-// inspectFolders checks whether the folders can be used, and returns the data folder.
-func (cmd *serveCmd) inspectFolders() (dir, note string, err error) {
-	if dir, err = cmd.Folder(); err == nil {
-		note, err = inspectData(dir)
-	}
+// inspectFolders checks whether the folders and the store can be used, and returns the data
+// folder.
+func (cmd *serveCmd) inspectFolders(ctx context.Context) (dir, note string, err error) {
+	at, dir, err := cmd.Location()
 	if err != nil {
+		return dir, "", nil // Faults has it
+	}
+	if err = usable(dir); err != nil {
 		err = fmt.Errorf("--data: %w", err)
+	} else if note, err = inspectStore(ctx, at); err != nil {
+		err = fmt.Errorf("%s: %w", map[bool]string{true: "--data", false: "--store"}[at.URL == ""], err)
 	}
 	if cmd.Record != "" {
 		if bad := usable(cmd.Record); bad != nil {
@@ -80,18 +84,16 @@ func (cmd *serveCmd) inspectFolders() (dir, note string, err error) {
 	return dir, note, err
 }
 
-// inspectData checks whether a server could keep its data in dir.
-func inspectData(dir string) (note string, err error) {
-	if err := usable(dir); err != nil {
+// inspectStore checks whether a server could keep its data there.
+func inspectStore(ctx context.Context, at stores.Location) (note string, err error) {
+	inUse, err := stores.Inspect(ctx, at)
+	switch {
+	case err != nil || !inUse:
 		return "", err
+	case at.URL != "":
+		return "; a server uses the database", nil
 	}
-	switch err := storage.Inspect(dir); {
-	case errors.Is(err, storage.ErrLocked):
-		return "; a server runs on the data folder", nil
-	case err != nil:
-		return "", err
-	}
-	return "", nil
+	return "; a server runs on the data folder", nil
 }
 
 // usable reports whether files can be made in dir, or dir itself if it is missing.

@@ -14,6 +14,7 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/chain"
 	"txlens/engine/upstream"
+	"txlens/storage/stores"
 	"txlens/transport/client"
 )
 
@@ -210,7 +211,10 @@ func (cmd *doctorCmd) database() check {
 	dir, err := cmd.Folder()
 	note := ""
 	if err == nil {
-		note, err = inspectData(dir)
+		err = usable(dir)
+	}
+	if err == nil {
+		note, err = inspectStore(context.Background(), stores.Location{Dir: dir})
 	}
 	if err != nil {
 		return check{"database", stateFault, oneLine(err.Error()), "name a folder that this user can write to with --data"}

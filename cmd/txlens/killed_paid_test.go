@@ -174,6 +174,23 @@ func freeAddress(t *testing.T) string {
 	return ln.Addr().String()
 }
 
+// newSpenders makes payers with money on the chain.
+func newSpenders(t *testing.T, n int, chain *sandbox.Chain, rpc, tx string, seed uint64) (payers []*spender) {
+	t.Helper()
+	const minted = 1e12
+	for i := range n {
+		key, _ := service.SecretKey(byte(20 + i))
+		if err := chain.Mint(sandbox.PathUSD, key.Address(), uint256.NewInt(minted)); err != nil {
+			t.Fatal(err)
+		}
+		payers = append(payers, &spender{
+			t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: tx,
+			told: map[common.Hash]*acknowledged{}, rnd: dice.Stream(seed, uint64(i)+1),
+		})
+	}
+	return payers
+}
+
 // TestKilledPaid kills a server that sells at random moments while payers open
 // channels, buy, top up and close, and starts it again on the same folder; the chain
 // goes on. Each voucher and each charge that was acknowledged must be there, and in
@@ -185,16 +202,9 @@ func TestKilledPaid(t *testing.T) {
 	bin, data, listen := buildBinary(t), t.TempDir(), freeAddress(t)
 	args := slices.Concat([]string{"serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data", data, "--call-price", "rpc=3000000"},
 		service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
-	const minted = 1e12
+	args = withStore(t, args)
 	seed := dice.Seed(t)
-	var payers []*spender
-	for i := range 4 {
-		key, _ := service.SecretKey(byte(20 + i))
-		if err := chain.Mint(sandbox.PathUSD, key.Address(), uint256.NewInt(minted)); err != nil {
-			t.Fatal(err)
-		}
-		payers = append(payers, &spender{t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: w.Tx.Hash, told: map[common.Hash]*acknowledged{}, rnd: dice.Stream(seed, uint64(i)+1)})
-	}
+	payers := newSpenders(t, 4, chain, rpc, w.Tx.Hash, seed)
 	serve := func() *serverProcess {
 		s := launch(t, exec.Command(bin, args...))
 		if !s.serves() {

@@ -43,10 +43,20 @@ func killsWanted(t *testing.T, usual int) int {
 func buildBinary(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "txlens")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", service.BuildTags, "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
 	}
 	return bin
+}
+
+// withStore adds the flags of the store that the tests use.
+func withStore(t *testing.T, args []string) []string {
+	t.Helper()
+	more, err := service.StoreFlags(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(args, more...)
 }
 
 // promise is what a server acknowledged: a job by its 202, a run by its last frame.
@@ -101,6 +111,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	w := service.NewWorld(t)
 	bin, data := buildBinary(t), t.TempDir()
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--max-jobs", "3", "--data", data}, service.RPCFlags(w.Flags)...)
+	args = withStore(t, args)
 	var all promises
 	seed := dice.Seed(t)
 	rnd := dice.Stream(seed, 0)

@@ -20,7 +20,7 @@ const (
 		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
 		WHERE l.expires_at <= now() RETURNING epoch`
 	renewLease = `UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
-		WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now()`
+		WHERE name = $1 AND owner = $2 AND epoch = $3`
 	giveLease = `UPDATE leases SET expires_at = now() WHERE name = $1 AND owner = $2 AND epoch = $3`
 	lockLease = `SELECT epoch FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now() FOR SHARE`
 )
@@ -30,28 +30,54 @@ const leasePoll = 100 * time.Millisecond
 
 // takeLease waits for the lease.
 func (s *Store) takeLease(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.options.LeaseWait)
-	defer cancel()
+	if s.options.LeaseWait >= 0 {
+		bounded, cancel := context.WithTimeout(ctx, s.options.LeaseWait)
+		defer cancel()
+		ctx = bounded
+	}
+	holder := ""
 	for {
 		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds()).Scan(&s.epoch)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, pgx.ErrNoRows) && !isConflict(err) {
-			if ctx.Err() != nil {
-				return ErrLeased
-			}
+		switch {
+		case errors.Is(err, pgx.ErrNoRows) || isConflict(err):
+		case ctx.Err() != nil:
+			return leasedBy(holder)
+		case !isOutage(err) || s.options.LeaseWait >= 0:
 			return fmt.Errorf("take the lease of the database: %w", err)
+		}
+		if now := s.leaseHolder(ctx); now != "" && now != holder {
+			holder = now
+			s.options.Log.Info("another process writes to the database; waiting until it ends", "holder", holder)
 		}
 		select {
 		case <-time.After(leasePoll):
 		case <-ctx.Done():
-			return ErrLeased
+			return leasedBy(holder)
 		}
 	}
 }
 
-// renew makes the lease last longer. The writer calls it.
+// leasedBy is ErrLeased with the name of the process that holds the lease.
+func leasedBy(holder string) error {
+	if holder == "" {
+		return ErrLeased
+	}
+	return fmt.Errorf("%w: %s", ErrLeased, holder)
+}
+
+// leaseHolder returns the owner of the lease; empty if that is not known.
+func (s *Store) leaseHolder(ctx context.Context) (owner string) {
+	if err := s.writer.QueryRow(ctx, `SELECT owner FROM leases WHERE name = $1`, leaseName).Scan(&owner); err != nil {
+		return ""
+	}
+	return owner
+}
+
+// renew makes the lease last longer. The writer calls it. A lease that has ended and that no
+// other process has taken is renewed, too: nobody else has written meanwhile.
 func (s *Store) renew(ctx context.Context) error {
 	tag, err := s.writer.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {
@@ -70,12 +96,15 @@ func (s *Store) giveLease() error {
 	return nil
 }
 
-// fence fails unless the lease is held, and keeps it from being taken over until tx ends.
+// errLeaseEnded means that the lease has ended, and perhaps belongs to another process.
+var errLeaseEnded = errors.New("the lease of the database has ended")
+
+// fence fails with errLeaseEnded unless the lease is held, and keeps it from being taken over until tx ends.
 func (s *Store) fence(ctx context.Context, tx pgx.Tx) error {
 	var epoch int64
 	err := tx.QueryRow(ctx, lockLease, leaseName, s.owner, s.epoch).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ErrLeaseLost
+		return errLeaseEnded
 	}
 	return err
 }

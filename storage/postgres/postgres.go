@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,12 +51,14 @@ const (
 	PoolSize = 8
 	// StatementTimeout is the time limit of one statement.
 	StatementTimeout = 30 * time.Second
+	// idleInTransaction is how long a transaction waits for the process that began it.
+	idleInTransaction = 5 * time.Second
 )
 
 // Options of a Store. Zero values mean the defaults named at each field.
 type Options struct {
-	Lease       time.Duration    // how long a process that stopped keeps others out, default 15 s
-	LeaseWait   time.Duration    // how long Open waits for a lease of another process, default 30 s
+	Lease       time.Duration    // how long a process that stopped keeps others out, default 6 s
+	LeaseWait   time.Duration    // how long Open waits for a lease of another process, default 30 s; negative: until its context ends
 	ExpireEvery time.Duration    // default one minute; negative: Expire is only called by others
 	Now         func() time.Time // default time.Now; leases use the clock of the database
 	Log         *slog.Logger     // nil: nothing is logged
@@ -66,7 +70,7 @@ func (o Options) withDefaults() Options {
 			*d = v
 		}
 	}
-	set(&o.Lease, 15*time.Second)
+	set(&o.Lease, 6*time.Second)
 	set(&o.LeaseWait, 30*time.Second)
 	set(&o.ExpireEvery, time.Minute)
 	if o.Now == nil {
@@ -93,14 +97,16 @@ type Store struct {
 	writes  chan write
 	stop    chan struct{}
 	workers sync.WaitGroup
-	lost    error // set by the writer: why it writes nothing more
+	lost    chan struct{} // closed by the writer when another process has taken over
+
+	commits, conflicts, reconnects atomic.Uint64
 }
 
 // Open connects to the database of a URL or connection string, as libpq reads it, brings its
 // schema to the version of this program and takes the lease.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{options: o, owner: rand.Text(), writes: make(chan write, maxGroup), stop: make(chan struct{})}
+	s := &Store{options: o, owner: ownerName(), writes: make(chan write, maxGroup), stop: make(chan struct{}), lost: make(chan struct{})}
 	var err error
 	if s.pool, err = connect(ctx, url, PoolSize); err != nil {
 		return nil, err
@@ -124,13 +130,35 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// ownerName identifies this process among all that use the database.
+func ownerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s, process %d, %s", host, os.Getpid(), rand.Text())
+}
+
+// errURL does not say what is wrong, because the error of pgx may repeat a password.
+var errURL = errors.New("the URL of the database cannot be read; want postgres://USER@HOST:PORT/DATABASE")
+
+// CheckURL returns an error if a URL or connection string cannot be read.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil {
+		return errURL
+	}
+	return nil
+}
+
 func connect(ctx context.Context, url string, size int32) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("the URL of the database cannot be read") // the error of pgx may repeat it
+		return nil, errURL
 	}
 	c.MaxConns, c.MinConns = size, 1
 	c.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(StatementTimeout.Milliseconds(), 10)
+	// A process that was paused within a transaction must not keep others from the lease.
+	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(idleInTransaction.Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["application_name"] = "txlens"
 	p, err := pgxpool.NewWithConfig(ctx, c)
 	if err == nil {
@@ -157,15 +185,9 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("read the version of the schema: %w", err)
 	}
 	for {
-		var have int64
-		if err := pool.QueryRow(ctx, `SELECT COALESCE(max(version), 0) FROM schema_versions`).Scan(&have); err != nil {
-			return fmt.Errorf("read the version of the schema: %w", err)
-		}
-		switch {
-		case have > lastMigration:
-			return fmt.Errorf("%w: it has version %d, this program knows up to %d", ErrNewer, have, lastMigration)
-		case have == lastMigration:
-			return nil
+		have, err := schemaVersion(ctx, pool)
+		if err != nil || have == lastMigration {
+			return err
 		}
 		text, err := migrations.ReadFile(fmt.Sprintf("migrations/%04d.sql", have+1))
 		if err != nil {
@@ -184,11 +206,22 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 }
 
+// schemaVersion returns the number of migrations that were applied, or ErrNewer.
+func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
+	if err := pool.QueryRow(ctx, `SELECT COALESCE(max(version), 0) FROM schema_versions`).Scan(&have); err != nil {
+		return 0, fmt.Errorf("read the version of the schema: %w", err)
+	}
+	if have > lastMigration {
+		return have, fmt.Errorf("%w: it has version %d, this program knows up to %d", ErrNewer, have, lastMigration)
+	}
+	return have, nil
+}
+
 // isConflict reports whether another transaction did the same at the same time, or the
 // database asks for a transaction to be repeated.
 func isConflict(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (e.Code == "40001" || e.Code == "40P01" || e.Code == "23505" || e.Code == "42P07")
+	return isSerializationFailure(err) || ok && (e.Code == "23505" || e.Code == "42P07")
 }
 
 // Close writes what callers have handed over, gives the lease back and disconnects.
@@ -220,15 +253,64 @@ func (s *Store) closePools() {
 // Ping returns ErrClosed, ErrLeaseLost, or the error of a database that does not answer.
 func (s *Store) Ping() error {
 	s.mu.RLock()
-	closed, lost := s.closed, s.lost
+	closed := s.closed
 	s.mu.RUnlock()
 	if closed {
 		return ErrClosed
 	}
-	if lost != nil {
-		return lost
+	if s.isLost() {
+		return ErrLeaseLost
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
 	defer cancel()
 	return s.pool.Ping(ctx)
+}
+
+// Lost is closed when another process has taken over the lease: nothing is written any more.
+func (s *Store) Lost() <-chan struct{} { return s.lost }
+
+func (s *Store) isLost() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Stats returns counts since the store was opened.
+func (s *Store) Stats() Stats {
+	readers, writer := s.pool.Stat(), s.writer.Stat()
+	out := Stats{
+		Connections: int(readers.TotalConns() + writer.TotalConns()),
+		Busy:        int(readers.AcquiredConns() + writer.AcquiredConns()),
+		PoolWaits:   uint64(readers.EmptyAcquireCount()),
+		Commits:     s.commits.Load(),
+		Conflicts:   s.conflicts.Load(),
+		Reconnects:  s.reconnects.Load(),
+	}
+	if s.isLost() {
+		out.LeaseLosses = 1
+	}
+	return out
+}
+
+// Inspect returns the error that Open would return, or nil, and changes nothing. inUse says
+// that another process holds the lease.
+func Inspect(ctx context.Context, url string) (inUse bool, err error) {
+	p, err := connect(ctx, url, 1)
+	if err != nil {
+		return false, err
+	}
+	defer p.Close()
+	var tables bool
+	const hasTables = `SELECT count(*) > 0 FROM information_schema.tables WHERE table_name = 'schema_versions'`
+	if err = p.QueryRow(ctx, hasTables).Scan(&tables); err != nil || !tables {
+		return false, err
+	}
+	if _, err := schemaVersion(ctx, p); err != nil {
+		return false, err
+	}
+	err = p.QueryRow(ctx, `SELECT count(*) > 0 FROM leases WHERE expires_at > now()`).Scan(&inUse)
+	return inUse, err
 }

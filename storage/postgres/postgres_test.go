@@ -6,26 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"txlens/actors/job"
 	"txlens/actors/recordid"
+	"txlens/internal/testkit/pgtest"
 	"txlens/storage/storagetest"
 )
-
-// server is the URL of the PostgreSQL that the tests have started; empty: there is none.
-var server string
 
 var suite = storagetest.Suite{
 	Create: create,
@@ -40,104 +31,22 @@ var suite = storagetest.Suite{
 
 func TestMain(m *testing.M) {
 	suite.Main()
-	stop, err := startServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start PostgreSQL:", err)
-		os.Exit(1)
+	if url := os.Getenv(pausedURL); url != "" {
+		if err := writeUntilLost(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	code := m.Run()
-	stop()
+	pgtest.StopShared()
 	os.Exit(code)
 }
 
-// program finds a program of PostgreSQL.
-func program(name string) string {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if len(found) > 0 {
-		slices.Sort(found)
-		return found[len(found)-1]
-	}
-	path, _ := exec.LookPath(name)
-	return path
-}
-
-// startServer starts a PostgreSQL of its own on a socket in a folder of its own. It does not
-// run as root, so there it runs as the user postgres.
-func startServer() (stop func(), err error) {
-	initdb, postgres := program("initdb"), program("postgres")
-	if initdb == "" || postgres == "" {
-		return func() {}, nil
-	}
-	dir, err := os.MkdirTemp("", "pg")
-	if err != nil {
-		return nil, err
-	}
-	as := new(syscall.SysProcAttr)
-	if os.Getuid() == 0 {
-		var uid, gid int
-		out, err := exec.Command("id", "-u", "postgres").Output()
-		if err != nil {
-			return nil, errors.New("there is no user postgres to run it as")
-		}
-		fmt.Sscan(string(out), &uid)
-		out, _ = exec.Command("id", "-g", "postgres").Output()
-		fmt.Sscan(string(out), &gid)
-		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		if err := os.Chown(dir, uid, gid); err != nil {
-			return nil, err
-		}
-	}
-	data := filepath.Join(dir, "data")
-	cmd := exec.Command(initdb, "-D", data, "-A", "trust", "-U", "txlens", "--no-sync")
-	cmd.SysProcAttr, cmd.Dir = as, dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
-	}
-	run := exec.Command(postgres, "-D", data, "-k", dir, "-h", "")
-	run.SysProcAttr, run.Dir = as, dir
-	if err := run.Start(); err != nil {
-		return nil, err
-	}
-	socket := url.Values{"host": {dir}}
-	server = (&url.URL{Scheme: "postgres", User: url.User("txlens"), Path: "/postgres", RawQuery: socket.Encode()}).String()
-	stop = func() {
-		run.Process.Signal(syscall.SIGQUIT)
-		run.Wait()
-		os.RemoveAll(dir)
-	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		c, err := pgx.Connect(context.Background(), server)
-		if err == nil {
-			return stop, c.Close(context.Background())
-		}
-		if time.Now().After(end) {
-			stop()
-			return nil, err
-		}
-	}
-}
-
-var databases atomic.Int64
-
-// create makes an empty database.
+// create makes an empty database and returns its URL.
 func create(t *testing.T) string {
 	t.Helper()
-	if server == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("PostgreSQL is not installed")
-		}
-		t.Skip("PostgreSQL is not installed; the package postgresql has it")
-	}
-	c, err := pgx.Connect(context.Background(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close(context.Background())
-	name := fmt.Sprintf("test%d", databases.Add(1))
-	if _, err := c.Exec(context.Background(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Replace(server, "/postgres?", "/"+name+"?", 1)
+	return pgtest.Shared(t).Create(t)
 }
 
 func open(t *testing.T, name string, o Options) *Store {
@@ -161,7 +70,7 @@ func put(s *Store) error { return s.PutRun(job.RunRow{ID: recordid.New(), State:
 func TestLease(t *testing.T) {
 	name := create(t)
 	first := open(t, name, Options{})
-	if _, err := Open(context.Background(), name, Options{LeaseWait: 300 * time.Millisecond}); !errors.Is(err, ErrLeased) {
+	if _, err := Open(context.Background(), name, Options{LeaseWait: 300 * time.Millisecond}); !errors.Is(err, ErrLeased) || !strings.Contains(err.Error(), first.owner) {
 		t.Errorf("while another writes: %v", err)
 	}
 	opened := make(chan error, 1)
@@ -193,12 +102,17 @@ func TestFence(t *testing.T) {
 			t.Fatal(err)
 		}
 		late := job.RunRow{ID: recordid.New(), State: job.RunErrored}
-		if err := old.PutRun(late); !errors.Is(err, ErrLeaseLost) {
-			t.Errorf("after the end of its lease: %v", err)
-		}
 		fresh := open(t, name, Options{Lease: time.Hour})
 		if err := old.PutRun(late); !errors.Is(err, ErrLeaseLost) || !errors.Is(old.Ping(), ErrLeaseLost) {
 			t.Errorf("after another took over: %v, %v", err, old.Ping())
+		}
+		select {
+		case <-old.Lost():
+		default:
+			t.Error("Lost is not closed")
+		}
+		if n := old.Stats(); n.LeaseLosses != 1 || n.Commits == 0 {
+			t.Errorf("%+v", n)
 		}
 		if _, err := fresh.Run(late.ID); err == nil {
 			t.Error("a process without a lease has written")
@@ -209,6 +123,21 @@ func TestFence(t *testing.T) {
 		if err := errors.Join(put(fresh), old.Close(), put(fresh), fresh.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestEndedLease: a lease that has ended is renewed while no other process has taken it.
+func TestEndedLease(t *testing.T) {
+	s := open(t, create(t), Options{Lease: time.Hour})
+	if _, err := s.pool.Exec(context.Background(), `UPDATE leases SET expires_at = now() - INTERVAL '1 second'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(s); err != nil || s.Ping() != nil || s.Stats().LeaseLosses != 0 {
+		t.Errorf("%v, %v", err, s.Ping())
+	}
+	var left bool
+	if err := s.pool.QueryRow(context.Background(), `SELECT expires_at > now() + INTERVAL '50 minutes' FROM leases`).Scan(&left); err != nil || !left {
+		t.Errorf("the lease was not renewed: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,30 +73,24 @@ func (s *Store) writeLoop() {
 			}
 			s.writeGroup(s.collectGroup(first))
 		case <-tick.C:
-			ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
-			s.note(s.renew(ctx))
-			cancel()
+			s.note(s.renewNow())
 		}
 		select { // a busy writer renews, too
 		case <-tick.C:
-			ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
-			s.note(s.renew(ctx))
-			cancel()
+			s.note(s.renewNow())
 		default:
 		}
 	}
 }
 
-// note remembers that the lease is lost.
+// note logs an error, and remembers that the lease is lost. The writer calls it.
 func (s *Store) note(err error) {
 	if err == nil {
 		return
 	}
 	s.options.Log.Error("write to the database", "error", err)
-	if errors.Is(err, ErrLeaseLost) {
-		s.mu.Lock()
-		s.lost = ErrLeaseLost
-		s.mu.Unlock()
+	if errors.Is(err, ErrLeaseLost) && !s.isLost() {
+		close(s.lost)
 	}
 }
 
@@ -153,19 +148,31 @@ func (s *Store) commit(group []write) (err error) {
 		if i > 0 {
 			time.Sleep(time.Duration(i*i) * 20 * time.Millisecond)
 		}
-		if err = s.commitOnce(group); err == nil || !repeatable(err) {
+		err = s.commitOnce(group)
+		switch {
+		case err == nil:
+			s.commits.Add(1)
+			return nil
+		case errors.Is(err, errLeaseEnded):
+			if lost := s.renewNow(); lost != nil {
+				return lost
+			}
+		case isSerializationFailure(err):
+			s.conflicts.Add(1)
+		case isOutage(err):
+			s.reconnects.Add(1)
+		default:
 			return err
 		}
 	}
 	return err
 }
 
-func repeatable(err error) bool {
-	if errors.Is(err, ErrLeaseLost) {
-		return false
-	}
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || e.Code == "40001" || e.Code == "40P01" || e.Code[:2] == "08" || e.Code[:2] == "57"
+// renewNow renews the lease within the time limit of the writer.
+func (s *Store) renewNow() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
+	defer cancel()
+	return s.renew(ctx)
 }
 
 func (s *Store) commitOnce(group []write) error {
@@ -186,4 +193,17 @@ func (s *Store) commitOnce(group []write) error {
 		}
 		return tx.SendBatch(ctx, batch).Close()
 	})
+}
+
+// isSerializationFailure reports whether the database asks for a transaction to be repeated.
+func isSerializationFailure(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// isOutage reports whether a statement failed because the connection broke, or because the
+// server stops, starts, or takes no writes.
+func isOutage(err error) bool {
+	e, fromServer := errors.AsType[*pgconn.PgError](err)
+	return !fromServer || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57") || e.Code == "25006"
 }

@@ -19,6 +19,7 @@ type Gauges struct {
 	Analyses func() (running int)
 	Jobs     func() (queued, running int)
 	Store    func() StoreUsage
+	Database func() DatabaseUsage
 	Channels func() ChannelTotals
 }
 
@@ -300,6 +301,9 @@ func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
 	} {
 		out <- d
 	}
+	for _, m := range databaseMetrics {
+		out <- m.desc
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -323,6 +327,12 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 			gauge(descMax, float64(u.Max))
 			gauge(descPromised, float64(u.Promised))
 			out <- prometheus.MustNewConstMetric(descEvicted, prometheus.CounterValue, float64(u.Evicted))
+		}
+	}
+	if c.g.Database != nil {
+		u := c.g.Database()
+		for _, m := range databaseMetrics {
+			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(u))
 		}
 	}
 	if c.g.Channels != nil {

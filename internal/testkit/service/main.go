@@ -56,6 +56,7 @@ func RunDescribed(m *testing.M) int {
 		}
 	}}
 	code := m.Run()
+	CloseStores()
 	mu.Lock()
 	defer mu.Unlock()
 	if faults > 0 && code == 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +55,11 @@ func StartUntil(t *testing.T, w *World, more ...string) (base string, stop func(
 // ServerOptions are the options that these flags of txlens serve mean. The environment
 // counts, too. The server logs to w.
 func ServerOptions(w io.Writer, args ...string) (app.Options, error) {
+	more, err := StoreFlags(args)
+	if err != nil {
+		return app.Options{}, err
+	}
+	args = append(slices.Clip(args), more...)
 	var s settings.Server
 	parser, err := kong.New(&s, kong.Vars(settings.Vars()))
 	if err != nil {

@@ -1,0 +1,157 @@
+//go:build postgres
+
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"txlens/engine/mpp/sandbox"
+	"txlens/internal/dice"
+	"txlens/internal/testkit/pgtest"
+	"txlens/internal/testkit/service"
+)
+
+// pair is a server that sells and a standby, on a PostgreSQL with a standby of its own.
+type pair struct {
+	t             *testing.T
+	bin, listen   string
+	flags         []string
+	folder        map[*serverProcess]string
+	serving, next *serverProcess
+}
+
+// launch starts a server, which serves or waits.
+func (p *pair) launch() *serverProcess {
+	data := p.t.TempDir()
+	s := launch(p.t, exec.Command(p.bin, append(slices.Clone(p.flags), "--data", data)...))
+	p.folder[s] = data
+	return s
+}
+
+// promote waits until the standby serves, checks what it knows, and starts another standby.
+func (p *pair) promote(payers []*spender) {
+	p.t.Helper()
+	if !p.next.serves() {
+		p.t.Fatalf("the standby does not serve: %s", p.next.log.String())
+	}
+	p.serving, p.next = p.next, p.launch()
+	rows := channelRows(p.t, p.folder[p.serving])
+	for _, payer := range payers {
+		payer.verify(rows)
+	}
+	if p.t.Failed() {
+		p.t.FailNow()
+	}
+}
+
+// TestStandbyTakesOver: while payers buy, the server is killed again and again, PostgreSQL is
+// restarted, and its primary is killed and replaced by its synchronous standby. Each time the
+// waiting server takes over, or the server goes on. Whatever was acknowledged is there, and in
+// the end the books of the chain come out.
+func TestStandbyTakesOver(t *testing.T) {
+	kills := killsWanted(t, 4)
+	w := service.NewWorld(t)
+	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
+	primary := pgtest.New(t)
+	primary.SQL(t, "postgres", "CREATE DATABASE books")
+	standby := primary.Standby(t)
+	p := &pair{t: t, bin: buildBinary(t), listen: freeAddress(t), folder: map[*serverProcess]string{}}
+	p.flags = slices.Concat([]string{"serve", "--listen", p.listen, "--admin-listen", "127.0.0.1:0", "--call-price", "rpc=3000000",
+		"--store", pgtest.FailoverURL(primary, standby, "books")}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
+	seed := dice.Seed(t)
+	payers := newSpenders(t, 3, chain, rpc, w.Tx.Hash, seed)
+	p.next = p.launch()
+	p.promote(payers)
+	rnd := dice.Stream(seed, 0)
+	for n := range kills {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for _, payer := range payers {
+			payer.answered.Store(0)
+			wg.Go(func() { payer.spend(ctx, p.serving.base) })
+		}
+		awaitEach(t, payers)
+		time.Sleep(dice.UpTo(rnd, 800*time.Millisecond))
+		switch n % 4 {
+		case 1: // the database is away for a moment: the same server goes on
+			primary.Stop()
+			if err := primary.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for _, payer := range payers {
+				payer.answered.Store(0)
+			}
+			awaitEach(t, payers)
+		case 2: // the primary is lost
+			primary.Kill()
+			standby.Promote(t)
+			for _, payer := range payers {
+				payer.answered.Store(0)
+			}
+			awaitEach(t, payers)
+			primary = standby
+			standby = nil
+			kills = min(kills, n+2) // there is one standby
+		}
+		p.serving.kill()
+		cancel()
+		wg.Wait()
+		p.promote(payers)
+		if n+1 == kills {
+			break
+		}
+	}
+	for _, payer := range payers {
+		payer.closeAll(p.serving.base)
+	}
+	balance(t, chain, channelRows(t, p.folder[p.serving]), payers)
+}
+
+// TestPausedServer: a server that was stopped beyond its lease, and continues after another has
+// taken over, acknowledges nothing and ends.
+func TestPausedServer(t *testing.T) {
+	w := service.NewWorld(t)
+	url := pgtest.Shared(t).Create(t)
+	bin := buildBinary(t)
+	serve := func() *serverProcess {
+		args := slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.RPCFlags(w.Flags))
+		return launch(t, exec.Command(bin, args...))
+	}
+	s := serve()
+	for range killsWanted(t, 1) {
+		if !s.serves() {
+			t.Fatalf("it does not serve: %s", s.log.String())
+		}
+		first := s.submit(`{"txHash":"` + w.Tx.Hash + `"}`)
+		s.cmd.Process.Signal(syscall.SIGSTOP)
+		other := serve()
+		if !other.serves() {
+			t.Fatalf("nobody takes over: %s", other.log.String())
+		}
+		if status, body := other.ask("GET", "/result/"+first, ""); status != 200 {
+			t.Errorf("the job that was acknowledged: %d %s", status, body)
+		}
+		s.cmd.Process.Signal(syscall.SIGCONT)
+		resp, err := http.Post(s.base+"/explain/async", "application/json", strings.NewReader(`{"txHash":"`+w.Tx.Hash+`"}`))
+		if err == nil {
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode == 202 {
+				t.Errorf("the paused server has acknowledged a job: %s", body)
+			}
+		}
+		if err := s.cmd.Wait(); err == nil || !strings.Contains(s.log.String(), "another server has taken over the database") {
+			t.Errorf("it ended with %v: %s", err, s.log.String())
+		}
+		s = other
+	}
+}

@@ -1,0 +1,52 @@
+//go:build postgres
+
+package service
+
+import (
+	"slices"
+	"sync"
+
+	"txlens/internal/testkit/pgtest"
+)
+
+// databases are the URLs of the databases that take the place of files, by the folder.
+var databases struct {
+	sync.Mutex
+	urls map[string]string
+}
+
+// BuildTags are the tags that these tests were built with, and programs that they build.
+const BuildTags = "postgres"
+
+// StoreFlags are further flags of txlens serve that put the store of a server with these flags
+// into PostgreSQL: servers with the same --data get the same database. There are none for a
+// server that has no --data, or that has flags which are about the file.
+func StoreFlags(args []string) ([]string, error) {
+	i := len(args) - 2 // a later flag replaces an earlier one
+	for i >= 0 && args[i] != "--data" {
+		i--
+	}
+	if i < 0 || slices.Contains(args, "--store") || slices.Contains(args, "--data-max") {
+		return nil, nil
+	}
+	databases.Lock()
+	defer databases.Unlock()
+	url, there := databases.urls[args[i+1]]
+	if !there {
+		s, err := pgtest.Default()
+		if err == nil {
+			url, err = s.NewDatabase()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if databases.urls == nil {
+			databases.urls = map[string]string{}
+		}
+		databases.urls[args[i+1]] = url
+	}
+	return []string{"--store", url}, nil
+}
+
+// CloseStores ends what StoreFlags has started.
+func CloseStores() { pgtest.StopShared() }

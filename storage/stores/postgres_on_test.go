@@ -1,0 +1,67 @@
+//go:build postgres
+
+package stores_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"txlens/internal/testkit/pgtest"
+	"txlens/storage/stores"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	pgtest.StopShared()
+	os.Exit(code)
+}
+
+// TestServer: a database is opened, seen as in use, and waited for until the context ends.
+func TestServer(t *testing.T) {
+	at, err := stores.Parse(pgtest.Shared(t).Create(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inUse, err := stores.Inspect(t.Context(), at); inUse || err != nil {
+		t.Errorf("an empty database: %t, %v", inUse, err)
+	}
+	s, err := stores.Open(t.Context(), at, stores.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inUse, err := stores.Inspect(t.Context(), at); !inUse || err != nil {
+		t.Errorf("while it is open: %t, %v", inUse, err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := stores.Open(soon, at, stores.Options{LeaseWait: -1}); err == nil || !strings.Contains(err.Error(), "another process holds the lease") {
+		t.Errorf("a second one: %v", err)
+	}
+	if s.File != nil || s.Server.Stats().Connections == 0 {
+		t.Errorf("%+v", s)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if inUse, err := stores.Inspect(t.Context(), at); inUse || err != nil {
+		t.Errorf("after it was closed: %t, %v", inUse, err)
+	}
+}
+
+// TestUnreadableURL: what may be a password is not repeated.
+func TestUnreadableURL(t *testing.T) {
+	const url = "postgres://user:hidden@[bad"
+	_, parsed := stores.Parse(url)
+	_, opened := stores.Open(t.Context(), stores.Location{URL: url}, stores.Options{})
+	for _, err := range []error{parsed, opened} {
+		if err == nil || strings.Contains(err.Error(), "hidden") {
+			t.Error(err)
+		}
+	}
+	if _, err := stores.Open(t.Context(), stores.Location{URL: "postgres://user:hidden@127.0.0.1:1/db"}, stores.Options{}); err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,128 @@
+// Package stores opens the store that a setting names: a bbolt file in a folder, or a database
+// that speaks the protocol of PostgreSQL.
+package stores
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"txlens/actors/channel"
+	"txlens/actors/job"
+	"txlens/storage"
+	"txlens/storage/postgres"
+)
+
+// Store is an open store. It is safe for concurrent use.
+type Store struct {
+	Jobs job.Store
+	Runs job.RunStore
+	channel.PaymentStore
+	Base
+
+	File   File   // nil unless the store is a file
+	Server Server // nil unless the store is a database server
+}
+
+// Base are the methods of a store that belong to no part of the service.
+type Base interface {
+	// Secret returns the secret under a name; if there is none, it stores fresh first.
+	Secret(name string, fresh []byte) ([]byte, error)
+	// Ping returns nil when the store accepts reads and writes.
+	Ping() error
+	Close() error
+}
+
+// File are the methods of a store that is a file.
+type File interface {
+	// Room returns api.ErrFull if nothing more should be promised to a caller.
+	Room() error
+	// Size returns the size of the file and the bytes in use.
+	Size() (file, live int64)
+	Usage() storage.Usage
+	// Backup writes a consistent copy of the file and returns its size.
+	Backup(w io.Writer) (int64, error)
+}
+
+// Server are the methods of a store that is a database server.
+type Server interface {
+	Stats() postgres.Stats
+	// Lost is closed when another process has taken over: nothing is written any more.
+	Lost() <-chan struct{}
+}
+
+// Location says where a store is. Exactly one field is set.
+type Location struct {
+	Dir string // folder of the file
+	URL string // of the database server, or a connection string of libpq; it may contain a password
+}
+
+// boltScheme begins the text of a folder.
+const boltScheme = "bolt:"
+
+// urlSchemes begin the URL of a database server.
+var urlSchemes = []string{"postgres://", "postgresql://"}
+
+// Parse reads bolt:DIR or postgres://…. An error does not repeat the text, which may contain a
+// password.
+func Parse(text string) (Location, error) {
+	if dir, ok := strings.CutPrefix(text, boltScheme); ok {
+		if dir == "" {
+			return Location{}, errors.New("bolt: wants the name of a folder, as in bolt:/var/lib/txlens")
+		}
+		dir, err := filepath.Abs(dir)
+		return Location{Dir: dir}, err
+	}
+	for _, scheme := range urlSchemes {
+		if strings.HasPrefix(text, scheme) {
+			return Location{URL: text}, checkURL(text)
+		}
+	}
+	return Location{}, errors.New("want bolt:DIR or postgres://USER@HOST/DATABASE")
+}
+
+// Options of a store. Zero values mean the defaults named at each field.
+type Options struct {
+	MaxBytes int64 // size that a file should not exceed; 0: no bound
+	// LeaseWait is how long to wait while another process writes to a database server, default
+	// 30 s; negative: until the context ends.
+	LeaseWait   time.Duration
+	ExpireEvery time.Duration    // time between two deletions of expired records, default one minute; negative: never
+	Now         func() time.Time // default time.Now
+	Log         *slog.Logger     // nil: silent
+}
+
+// Open opens a store. It creates folder and file, or the tables, where they are missing, and
+// brings them to the version of this program.
+func Open(ctx context.Context, at Location, o Options) (Store, error) {
+	if at.URL != "" {
+		return openServer(ctx, at.URL, o)
+	}
+	s, err := storage.Open(at.Dir, storage.Options{MaxBytes: o.MaxBytes, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log})
+	if err != nil {
+		return Store{}, err
+	}
+	return OfFile(s), nil
+}
+
+// OfFile returns an open file as a Store.
+func OfFile(s *storage.Store) Store {
+	return Store{Jobs: s, Runs: s, PaymentStore: channel.StoreOf(s), Base: s, File: s}
+}
+
+// Inspect returns the error that Open would return, or nil, and changes nothing. inUse says
+// that another process has the store open.
+func Inspect(ctx context.Context, at Location) (inUse bool, err error) {
+	if at.URL != "" {
+		return inspectServer(ctx, at.URL)
+	}
+	err = storage.Inspect(at.Dir)
+	if errors.Is(err, storage.ErrLocked) {
+		return true, nil
+	}
+	return false, err
+}
