@@ -152,12 +152,12 @@ func putChannel(c *change, row session.Channel) error {
 		if err := indexPayer(c, row); err != nil {
 			return err
 		}
-		return c.put(bucketChannels, key, encodeChannel(row))
+		return c.put(bucketChannels, key, EncodeChannel(row))
 	}
 	if err := forgetChannel(c, row.ID); err != nil {
 		return err
 	}
-	return c.put(bucketClosed, key, encodeChannel(row))
+	return c.put(bucketClosed, key, EncodeChannel(row))
 }
 
 // indexPayer adds an open channel to the index that ChannelsOf reads. A channel that is

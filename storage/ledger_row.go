@@ -21,10 +21,10 @@ const (
 // errRow means that a stored row is truncated, too long, or has an unknown version.
 var errRow = fmt.Errorf("%w: a row of the ledger", ErrDamaged)
 
-// encodeChannel encodes a row: fixed fields in their order, then the three vouchers, each
+// EncodeChannel encodes a row: fixed fields in their order, then the three vouchers, each
 // preceded by the length of its signature, then the fields of later versions. Reserved is
 // not stored.
-func encodeChannel(c session.Channel) []byte {
+func EncodeChannel(c session.Channel) []byte {
 	b := make([]byte, 0, 640)
 	b = append(b, rowLayout, byte(c.Status))
 	b = append(b, c.ID[:]...)
@@ -90,7 +90,7 @@ func (r *rowReader) voucher() (v session.Voucher) {
 	return v
 }
 
-// decodeChannel decodes the bytes that encodeChannel wrote. It does not keep them.
+// decodeChannel decodes the bytes that EncodeChannel wrote. It does not keep them.
 func decodeChannel(b []byte) (c session.Channel, err error) {
 	r := rowReader{b: b}
 	head := r.take(2)

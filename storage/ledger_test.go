@@ -48,12 +48,12 @@ func fullRow(id byte) session.Channel {
 
 func TestChannelRow(t *testing.T) {
 	want := fullRow(1)
-	raw := encodeChannel(want)
+	raw := EncodeChannel(want)
 	want.Reserved = amount(5) // is not kept
-	if got, err := decodeChannel(encodeChannel(want)); err != nil || got != fullRow(1) {
+	if got, err := decodeChannel(EncodeChannel(want)); err != nil || got != fullRow(1) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if empty, err := decodeChannel(encodeChannel(session.Channel{Status: session.Opening})); err != nil || empty != (session.Channel{Status: session.Opening}) {
+	if empty, err := decodeChannel(EncodeChannel(session.Channel{Status: session.Opening})); err != nil || empty != (session.Channel{Status: session.Opening}) {
 		t.Errorf("%+v, %v", empty, err)
 	}
 	for n := range raw {
@@ -74,7 +74,7 @@ func TestOlderRows(t *testing.T) {
 		want := fullRow(1)
 		want.Spent, want.Settled, want.Settling, want.Capture = amount(40), amount(30), amount(35), amount(0)
 		change(&want)
-		raw := encodeChannel(want)
+		raw := EncodeChannel(want)
 		raw = raw[:len(raw)-12*int(rowLayout-layout)]
 		raw[0] = layout
 		if layout < rowLayoutCredit {
@@ -91,7 +91,7 @@ func TestOlderRows(t *testing.T) {
 		f(layout, func(c *session.Channel) { c.Settling = amount(60) }, 60)
 		f(layout, func(c *session.Channel) { c.Capture = amount(70) }, 70)
 	}
-	raw := encodeChannel(fullRow(1))
+	raw := EncodeChannel(fullRow(1))
 	for _, layout := range []byte{0, rowLayout + 1} {
 		raw[0] = layout
 		if _, err := decodeChannel(raw); !errors.Is(err, ErrDamaged) {
@@ -101,14 +101,14 @@ func TestOlderRows(t *testing.T) {
 }
 
 func FuzzChannelRow(f *testing.F) {
-	f.Add(encodeChannel(fullRow(1)))
-	f.Add(encodeChannel(session.Channel{Status: session.Closed}))
+	f.Add(EncodeChannel(fullRow(1)))
+	f.Add(EncodeChannel(session.Channel{Status: session.Closed}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		row, err := decodeChannel(raw)
 		if err != nil {
 			return
 		}
-		again, err := decodeChannel(encodeChannel(row))
+		again, err := decodeChannel(EncodeChannel(row))
 		if err != nil || again != row {
 			t.Errorf("%+v became %+v, %v", row, again, err)
 		}

@@ -9,7 +9,7 @@ import (
 // returns fresh. Secrets are part of the database so that one file is a complete backup; the
 // backup must therefore be kept secret.
 func (s *Store) Secret(name string, fresh []byte) (kept []byte, err error) {
-	key := []byte("secret " + name)
+	key := []byte(secretPrefix + name)
 	err = s.update(len(key)+len(fresh), func(c *change) error {
 		b, err := c.bucket(bucketMeta)
 		if err != nil {

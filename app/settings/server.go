@@ -13,7 +13,6 @@ import (
 	"txlens/storage/stores"
 	"txlens/transport/admin"
 	"txlens/transport/callers"
-	"txlens/transport/client"
 	"txlens/transport/discovery"
 )
 
@@ -53,53 +52,13 @@ type Admin struct {
 
 // Store says where the database is and what it keeps.
 type Store struct {
-	Where     string       `name:"store"      placeholder:"bolt:DIR|URL" env:"TXLENS_STORE" secret:"url" help:"Database: bolt:DIR, a file in a folder, which is the default with the folder of --data; or postgres://USER@HOST/DATABASE, in a program built with the tag postgres. One server at a time uses a database; another one waits."`
-	WhereFile string       `name:"store-file" placeholder:"FILE" env:"TXLENS_STORE_FILE" secret:"no" help:"File with the value of --store, which only its owner may read: for a URL with a password." type:"path"`
-	DataMax   ByteSize     `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less."`
-	KeepRuns  job.KeepRuns `name:"keep-runs" default:"all" enum:"all,paid,streams,none" env:"TXLENS_KEEP_RUNS" help:"Runs of POST /explain that GET /explain/run returns later: all; paid, those that were sold; streams, those and unmetered streams; none, which only a server that sells nothing may have."`
+	Database `embed:""`
+	DataMax  ByteSize     `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less."`
+	KeepRuns job.KeepRuns `name:"keep-runs" default:"all" enum:"all,paid,streams,none" env:"TXLENS_KEEP_RUNS" help:"Runs of POST /explain that GET /explain/run returns later: all; paid, those that were sold; streams, those and unmetered streams; none, which only a server that sells nothing may have."`
 }
 
-// maxStore is the largest size of the file of --store-file in bytes.
-const maxStore = 4096
-
-// ParseStore returns where the store is; zero if nothing says so.
-func (f Store) ParseStore() (at stores.Location, err error) {
-	text, flag := f.Where, "--store"
-	if f.WhereFile != "" {
-		if text != "" {
-			return at, InputError{Err: errors.New("--store-file: leave it out, or --store")}
-		}
-		flag = "--store-file"
-		if text, err = client.ReadSecret(f.WhereFile, maxStore); err != nil {
-			return at, InputError{Err: fmt.Errorf("--store-file: %w", err)}
-		}
-	}
-	if text == "" {
-		return at, nil
-	}
-	if at, err = stores.Parse(strings.TrimSpace(text)); err != nil {
-		return at, InputError{Err: fmt.Errorf("%s: %w", flag, err)}
-	}
-	return at, nil
-}
-
-// Location says where the store is: --store, or the file in the folder of --data. dir is the
-// folder for the other files of a server.
-func (f *Server) Location() (at stores.Location, dir string, err error) {
-	if at, err = f.ParseStore(); err != nil {
-		return at, "", err
-	}
-	if at.Dir != "" {
-		if f.Dir != "" && f.Dir != at.Dir {
-			return at, "", InputError{Err: errors.New("--data: it is not the folder of --store; leave one of them out")}
-		}
-		return at, at.Dir, nil
-	}
-	if dir, err = f.Folder(); err == nil && at.URL == "" {
-		at.Dir = dir
-	}
-	return at, dir, err
-}
+// Location says where the store is, and which folder is for the other files of a server.
+func (f *Server) Location() (at stores.Location, dir string, err error) { return f.Locate(f.Data) }
 
 // dataMax is the option of app.Options.
 func (f Store) dataMax() int64 {

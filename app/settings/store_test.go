@@ -19,7 +19,7 @@ func TestLocation(t *testing.T) {
 	}
 	f := func(data, where, whereFile string, want stores.Location, wantDir, fault string) {
 		t.Helper()
-		s := &Server{Data: Data{Dir: data}, Store: Store{Where: where, WhereFile: whereFile}}
+		s := &Server{Data: Data{Dir: data}, Store: Store{Database: Database{Where: where, WhereFile: whereFile}}}
 		at, in, err := s.Location()
 		if fault != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), fault) {

@@ -40,6 +40,7 @@ type commands struct {
 	Serve    serveCmd      `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
 	MCP      mcpCmd        `cmd:"" name:"mcp" help:"Answer a language model by the Model Context Protocol on stdin and stdout."`
 	Backup   backupCmd     `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
+	Store    storeCmd      `cmd:"" help:"Check, migrate and copy databases that no server uses."`
 	Health   healthCmd     `cmd:"" help:"Ask a running server whether it is ready."`
 	Channels channelsCmd   `cmd:"" help:"List the payment channels of a running server."`
 	Settle   settleCmd     `cmd:"" help:"Have a running server pay its channels out now."`

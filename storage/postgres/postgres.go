@@ -176,7 +176,7 @@ func connect(ctx context.Context, url string, size int32) (*pgxpool.Pool, error)
 var migrations embed.FS
 
 // lastMigration is the version of the schema that this program uses.
-const lastMigration = 1
+const lastMigration = 2
 
 // migrate applies the migrations that the database does not have. Two processes that start at
 // the same time both try: the primary key of schema_versions lets one of them commit.
@@ -295,6 +295,22 @@ func (s *Store) Stats() Stats {
 	return out
 }
 
+// Exists reports whether the database has tables of a store, without making them.
+func Exists(ctx context.Context, url string) (bool, error) {
+	p, err := connect(ctx, url, 1)
+	if err != nil {
+		return false, err
+	}
+	defer p.Close()
+	return hasTables(ctx, p)
+}
+
+func hasTables(ctx context.Context, p *pgxpool.Pool) (there bool, err error) {
+	const sql = `SELECT count(*) > 0 FROM information_schema.tables WHERE table_name = 'schema_versions'`
+	err = p.QueryRow(ctx, sql).Scan(&there)
+	return there, err
+}
+
 // Inspect returns the error that Open would return, or nil, and changes nothing. inUse says
 // that another process holds the lease.
 func Inspect(ctx context.Context, url string) (inUse bool, err error) {
@@ -303,9 +319,7 @@ func Inspect(ctx context.Context, url string) (inUse bool, err error) {
 		return false, err
 	}
 	defer p.Close()
-	var tables bool
-	const hasTables = `SELECT count(*) > 0 FROM information_schema.tables WHERE table_name = 'schema_versions'`
-	if err = p.QueryRow(ctx, hasTables).Scan(&tables); err != nil || !tables {
+	if there, err := hasTables(ctx, p); err != nil || !there {
 		return false, err
 	}
 	if _, err := schemaVersion(ctx, p); err != nil {

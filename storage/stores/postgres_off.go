@@ -15,3 +15,5 @@ func checkURL(string) error { return errNoServers }
 func openServer(context.Context, string, Options) (Store, error) { return Store{}, errNoServers }
 
 func inspectServer(context.Context, string) (bool, error) { return false, errNoServers }
+
+func serverExists(context.Context, string) (bool, error) { return false, errNoServers }

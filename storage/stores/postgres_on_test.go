@@ -5,10 +5,13 @@ package stores_test
 import (
 	"context"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"txlens/internal/dice"
 	"txlens/internal/testkit/pgtest"
 	"txlens/storage/stores"
 )
@@ -63,5 +66,44 @@ func TestUnreadableURL(t *testing.T) {
 	}
 	if _, err := stores.Open(t.Context(), stores.Location{URL: "postgres://user:hidden@127.0.0.1:1/db"}, stores.Options{}); err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
+	}
+}
+
+// size is the number of channels to copy; TXLENS_COPY_CHANNELS asks for more.
+func size(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("TXLENS_COPY_CHANNELS")
+	if text == "" {
+		return 3000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("TXLENS_COPY_CHANNELS=%q is no number of channels", text)
+	}
+	return n
+}
+
+// TestCopyToServer: everything goes from a file to a database server and back, also after
+// interruptions, and is the same.
+func TestCopyToServer(t *testing.T) {
+	n := size(t)
+	from, back := stores.Location{Dir: t.TempDir()}, stores.Location{Dir: t.TempDir()}
+	server := stores.Location{URL: pgtest.Shared(t).Create(t)}
+	s := openForCopy(t, from)
+	fill(t, s, 1, n)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := sumsOf(t, from)
+	checkFilled(t, want, n)
+	rnd := dice.Stream(dice.Seed(t), 0)
+	if got := copyInterrupted(t, from, server, 20, rnd); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := copyInterrupted(t, server, back, 20, rnd); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := sumsOf(t, back); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

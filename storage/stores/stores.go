@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,6 +25,9 @@ type Store struct {
 	Runs job.RunStore
 	channel.PaymentStore
 	Base
+	Records  Records
+	Payments Payments
+	Copying  Copying
 
 	File   File   // nil unless the store is a file
 	Server Server // nil unless the store is a database server
@@ -94,11 +99,26 @@ type Options struct {
 	ExpireEvery time.Duration    // time between two deletions of expired records, default one minute; negative: never
 	Now         func() time.Time // default time.Now
 	Log         *slog.Logger     // nil: silent
+
+	unfinished bool // open a store into which a copy has not ended
 }
 
 // Open opens a store. It creates folder and file, or the tables, where they are missing, and
 // brings them to the version of this program.
+//
+// A store into which a copy has not ended is ErrUnfinished.
 func Open(ctx context.Context, at Location, o Options) (Store, error) {
+	s, err := open(ctx, at, o)
+	if err != nil || o.unfinished {
+		return s, err
+	}
+	if err := s.checkCopy(); err != nil {
+		return Store{}, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
 		return openServer(ctx, at.URL, o)
 	}
@@ -111,7 +131,19 @@ func Open(ctx context.Context, at Location, o Options) (Store, error) {
 
 // OfFile returns an open file as a Store.
 func OfFile(s *storage.Store) Store {
-	return Store{Jobs: s, Runs: s, PaymentStore: channel.StoreOf(s), Base: s, File: s}
+	return Store{Jobs: s, Runs: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, File: s}
+}
+
+// Exists reports whether there is a store, without making one.
+func Exists(ctx context.Context, at Location) (bool, error) {
+	if at.URL != "" {
+		return serverExists(ctx, at.URL)
+	}
+	_, err := os.Stat(filepath.Join(at.Dir, storage.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Inspect returns the error that Open would return, or nil, and changes nothing. inUse says

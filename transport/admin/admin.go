@@ -42,7 +42,7 @@ type Config struct {
 	// Warnings returns what the operator should look at although the server is ready.
 	Warnings []Check
 	Metrics  http.Handler // nil: there are no warnings
-	// Backup writes a consistent copy of the database. nil: there is none.
+	// Backup writes a consistent copy of the database. nil: the database is not a file.
 	Backup   func(w io.Writer) (int64, error)
 	Channels ChannelOperator // nil: nothing is sold
 	// Loopback means that the listener is on loopback. Then requests that name another host,
@@ -76,10 +76,8 @@ func New(cfg Config) *Server {
 	if cfg.Metrics != nil {
 		mux.Handle("GET /metrics", cfg.Metrics)
 	}
-	if cfg.Backup != nil {
-		mux.HandleFunc("GET /backup", s.backup)
-		mux.HandleFunc("POST /backup", s.backup)
-	}
+	mux.HandleFunc("GET /backup", s.backup)
+	mux.HandleFunc("POST /backup", s.backup)
 	mux.HandleFunc("GET /channels", s.channels)
 	mux.HandleFunc("POST /settle", s.settle)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -172,6 +170,10 @@ func failing(checks []Check) (lines []string) {
 // backup streams a copy of the database. A copy that is interrupted lacks the end of the
 // chunked encoding, so clients notice it.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Backup == nil {
+		http.Error(w, "the database of this server is not a file; back it up with the tools of its database server, such as pg_dump", http.StatusNotImplemented)
+		return
+	}
 	if !s.copying.TryLock() {
 		w.Header().Set("Retry-After", "30")
 		http.Error(w, "a backup is being made", http.StatusConflict)

@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestDatabaseMetrics: each count of a database server is in its metric.
+func TestDatabaseMetrics(t *testing.T) {
+	u := DatabaseUsage{Connections: 1, Busy: 2, PoolWaits: 3, Commits: 4, Conflicts: 5, Reconnects: 6, LeaseLosses: 7}
+	m := NewMetrics("1", "abc", Gauges{Database: func() DatabaseUsage { return u }})
+	w := httptest.NewRecorder()
+	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		"connections 1", "connections_busy 2", "pool_waits_total 3", "commits_total 4", "conflicts_total 5", "reconnects_total 6", "lease_losses_total 7",
+	} {
+		if !strings.Contains(w.Body.String(), "\ntxlens_store_"+want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// TestNoBackup: a server whose database is not a file says how to back it up.
+func TestNoBackup(t *testing.T) {
+	_, url := start(t, Config{})
+	resp, err := http.Get(url + "/backup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusNotImplemented || !strings.Contains(string(body), "pg_dump") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
