@@ -27,7 +27,7 @@ func TestReportedAddress(t *testing.T) {
 		reported := s.Facts(t)
 		reported.Labels[scene.Bot] = label.Label{Name: "Reported as a scam", Category: label.Reported, Source: "scamsniffer", Confidence: c}
 		flags, all := raised(t, reported)
-		if want := append(slices.Clone(plain), "reported_address"); !slices.Equal(flags, want) {
+		if want := slices.Concat([]string{"approval_to_reported"}, plain, []string{"reported_address"}); !slices.Equal(flags, want) {
 			t.Errorf("%v, want %v\n%s", flags, want, all)
 		}
 		if a, b := strings.Count(fmt.Sprint(before), "which no label knows"), strings.Count(fmt.Sprint(all), "which no label knows"); a != 1 || b != a {
@@ -181,4 +181,70 @@ func TestRulesDisagree(t *testing.T) {
 	f("loan", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.Vault, scene.User, 5_000000).
 		Log(scene.Router, borrow, []any{scene.Usdc, scene.User, 0}, scene.User, 5, 2, 1), false)
 	f("both", trade().Log(scene.Vault, borrow, []any{scene.Usdc, scene.User, 0}, scene.User, 5, 2, 1), true)
+}
+
+// TestApprovalToReported: only a right that a user gives to a reported address counts, and not
+// one of nothing or one that is taken back.
+func TestApprovalToReported(t *testing.T) {
+	f := func(name string, want bool, owner, spender common.Address, amount any) {
+		t.Helper()
+		s := scene.New(scene.At(scene.Usdc), 0, scene.Input("approve(address,uint256)", spender, amount)).
+			Log(scene.Usdc, "Approval(address,address,uint256)", []any{owner, spender}, amount)
+		c := s.Facts(t)
+		c.Labels[scene.Bot] = label.Label{Name: "Reported as a scam", Category: label.Reported, Source: "scamsniffer", Confidence: label.Scraped}
+		flags, all := raised(t, c)
+		if got := slices.Contains(flags, "approval_to_reported"); got != want {
+			t.Errorf("%s: %t\n%s", name, got, all)
+		}
+	}
+	f("limited", true, scene.User, scene.Bot, 5)
+	f("unlimited", true, scene.User, scene.Bot, maxUint)
+	f("nothing", false, scene.User, scene.Bot, 0)
+	f("another spender", false, scene.User, scene.Router, 5)
+	f("of a contract", false, scene.Friend, scene.Bot, 5)
+}
+
+// TestSanctionedAddress: an address of the list raises a flag and stays unknown otherwise.
+func TestSanctionedAddress(t *testing.T) {
+	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("approve(address,uint256)", scene.Bot, maxUint)).
+		Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Bot}, maxUint)
+	c := s.Facts(t)
+	c.Labels[scene.Bot] = label.Label{Name: "OFAC: listed", Category: label.Sanctioned, Source: "ofac", Confidence: label.Curated}
+	flags, all := raised(t, c)
+	if !slices.Equal(flags, []string{"unlimited_approval", "sanctioned_address"}) || !strings.Contains(fmt.Sprint(all), "which no label knows") {
+		t.Errorf("%v\n%s", flags, all)
+	}
+}
+
+// TestFakeAirdrop: tokens with the address of a site in their name, or that imitate another
+// token, sent to five accounts or more. Its twins are ordinary distributions.
+func TestFakeAirdrop(t *testing.T) {
+	f := func(name string, want bool, tok label.Token, known bool, n int) {
+		t.Helper()
+		s := scene.New(scene.At(scene.Vault), 0, nil2())
+		token := scene.Addr(0x7777)
+		for i := range n {
+			s.Transfer(token, scene.Vault, scene.Addr(uint16(0x6000+i)), 5)
+		}
+		s.Transfer(token, scene.Vault, scene.User, 5)
+		c := s.Facts(t)
+		tok.Address = token
+		c.Tokens[token] = tok
+		if known {
+			c.Labels[token] = label.Label{Name: "Farm", Category: "yield", Protocol: "farm", Source: "list", Confidence: label.Curated}
+		}
+		flags, all := raised(t, c)
+		if got := slices.Contains(flags, "fake_airdrop"); got != want {
+			t.Errorf("%s: %t\n%s", name, got, all)
+		}
+	}
+	f("a site", true, label.Token{Symbol: "$ claim on win-eth.xyz"}, false, 5)
+	f("a site in the name", true, label.Token{Symbol: "ETHG", Name: "Visit https://ethgain to claim"}, false, 9)
+	f("a channel", true, label.Token{Symbol: "t.me/freedrop"}, false, 5)
+	f("an imitation", true, label.Token{Symbol: "USDC", Lookalike: "USDC"}, false, 5)
+	f("four and the sender", false, label.Token{Symbol: "win-eth.xyz"}, false, 4)
+	f("a listed token", false, label.Token{Symbol: "yearn.finance", Listed: true}, false, 9)
+	f("a known token", false, label.Token{Symbol: "yearn.finance"}, true, 9)
+	f("a token without a site", false, label.Token{Symbol: "UNI-V2", Name: "Uniswap V2"}, false, 9)
+	f("a version", false, label.Token{Symbol: "v2.0", Name: "Pool No.5 Inc."}, false, 9)
 }

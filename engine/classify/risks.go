@@ -6,6 +6,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
+	"txlens/engine/label"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -14,8 +15,8 @@ import (
 
 // riskRules in the order in which their flags stand in a result.
 var riskRules = []func(*facts.Reading) []verdict.Risk{
-	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
-	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck, riskReported,
+	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskAirdrop, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
+	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck, riskReported, riskSanctioned,
 }
 
 // assess collects the risks of a transaction that took effect.
@@ -42,6 +43,12 @@ func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
 		if g.Revoke || !ownGrant(a, &g) {
 			continue
 		}
+		if l := a.LabelOf(g.Spender); l.Category == label.Reported && !g.Nothing() {
+			risks = append(risks, flag(
+				verdict.ApprovalToReported, verdict.ReportedMaySpend,
+				verdict.Who(g.Spender), verdict.Stated(l.Source), verdict.Symbol(g.Token), verdict.Who(g.Owner),
+			))
+		}
 		known := a.HasLabel(g.Spender)
 		args := []verdict.Arg{verdict.Who(g.Spender), verdict.Symbol(g.Token), verdict.Who(g.Owner)}
 		switch {
@@ -66,8 +73,7 @@ func riskBulkApprovals(a *facts.Reading) (risks []verdict.Risk) {
 	tokens := map[pair][]common.Address{}
 	var order []pair
 	for _, g := range a.Grants() {
-		limited := g.Amount != nil && g.Amount.Sign() == 0 || g.ID != nil
-		if g.Revoke || limited || !ownGrant(a, &g) || a.HasLabel(g.Spender) {
+		if g.Revoke || g.Nothing() || g.ID != nil || !ownGrant(a, &g) || a.HasLabel(g.Spender) {
 			continue
 		}
 		p := pair{g.Owner, g.Spender}

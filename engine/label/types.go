@@ -51,6 +51,8 @@ func (c Confidence) Text() api.LabelConfidence {
 const (
 	Reported = "exploiter" // addresses that lists of frauds and exploits name
 	Mixer    = "mixer"     // contracts that hide where coins came from
+	// Sanctioned are addresses that were on the list of the US Treasury.
+	Sanctioned = "sanctioned"
 )
 
 // Warning is what the category of a label warns of; empty for most.
@@ -58,6 +60,8 @@ func (l Label) Warning() string {
 	switch l.Category {
 	case Reported:
 		return "a public list reports it for fraud or theft"
+	case Sanctioned:
+		return "it was on a list of sanctioned addresses"
 	case Mixer:
 		return "it hides where coins came from"
 	}

@@ -12,10 +12,13 @@ var english = map[verdict.Form]string{
 	verdict.UnknownMaySpendAll:      "%s, which no label knows, may spend any amount of %s of %s",
 	verdict.MaySpendMoreThanSupply:  "%s may spend %s of %s, more than there are",
 	verdict.UnknownMaySpendSeveral:  "%s, which no label knows, may spend %s of %s; one call of it can take them all",
+	verdict.ReportedMaySpend:        "%s, which a public list reports for fraud or theft (%s), may spend %s of %s; revoke the approval unless the list errs",
 	verdict.DelegatesToUnknown:      "an EIP-7702 authorization names the code of %s, which no label knows; code that an account runs may move all it holds",
 	verdict.OnlyZeroTransfers:       "only transfers of zero tokens between addresses that did not sign; they plant look-alike addresses in histories",
 	verdict.LookalikeCounterparty:   "%s, which moved %s, begins and ends like %s, another counterparty of %s",
 	verdict.LookalikeToken:          "token %s imitates %s and is another contract; the summary leaves it out",
+	verdict.AirdropAdvertises:       "token %s, whose name advertises a site, came to %s that did not ask for it; do not visit the site or approve anything there",
+	verdict.AirdropImitates:         "token %s, which imitates %s and is another contract, came to %s that did not ask for it",
 	verdict.EventsWithoutStorage:    "%s emitted %s and changed no balance in its storage; the movements leave them out",
 	verdict.EventsWithoutBalance:    "the events of %s move %s of %s, whose balance did not change",
 	verdict.InnerCallFailed:         "a call to %s failed and the transaction went on: %s",
@@ -58,7 +61,8 @@ var english = map[verdict.Form]string{
 	verdict.GainUnclaimed:    "%s got %s, and %s has less and received nothing for it that the transaction shows; before the transaction the sender had no balance, reward, withdrawal or allowance there that would explain it",
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
-	verdict.ReportedBy: "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",
+	verdict.ReportedBy:   "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",
+	verdict.SanctionedBy: "%s was on the list of sanctioned addresses of the US Treasury when the list was taken over (%s); check the present list",
 
 	// Parts of a longer sequence.
 	verdict.PartAttack:       "the attack itself",

@@ -15,8 +15,10 @@ const (
 	UnlimitedApproval
 	OperatorApproval
 	BulkApprovals
+	ApprovalToReported
 	AccountDelegation
 	AddressPoisoning
+	FakeAirdrop
 	FakeTransferEvent
 	CaughtInnerFailure
 	InnerFailure
@@ -47,6 +49,7 @@ const (
 	Drain
 	UnearnedGain
 	ReportedAddress
+	SanctionedAddress
 	firstCause // the flags of findings begin here, in the order of api.Category.Enum
 )
 
@@ -78,6 +81,12 @@ var infos = [firstCause]Info{
 		Category: api.PhishingApproval,
 		Severity: api.SeverityMedium,
 	},
+	ApprovalToReported: {
+		Slug:     "approval_to_reported",
+		Title:    "approval for an address that a public list reports for fraud",
+		Category: api.PhishingApproval,
+		Severity: api.SeverityHigh,
+	},
 	AccountDelegation: {
 		Slug:     "account_delegation",
 		Title:    "EIP-7702 delegation to unknown code",
@@ -89,6 +98,11 @@ var infos = [firstCause]Info{
 		Title:     "look-alike address or token",
 		Severity:  api.SeverityLow,
 		Amplifier: "vanity_lookalike",
+	},
+	FakeAirdrop: {
+		Slug:     "fake_airdrop",
+		Title:    "tokens that advertise a site or imitate a token, sent to many accounts",
+		Severity: api.SeverityLow,
 	},
 	FakeTransferEvent: {
 		Slug:     "fake_transfer_event",
@@ -246,6 +260,11 @@ var infos = [firstCause]Info{
 	UnearnedGain:    {Slug: "unearned_gain", Title: "gain that nothing in the transaction pays for", Severity: api.SeverityMedium},
 	Drain:           {Slug: "drain", Title: "contract drained by 99 % or more", Severity: api.SeverityMedium},
 	ReportedAddress: {Slug: "reported_address", Title: "address that a public list reports for fraud", Severity: api.SeverityLow},
+	SanctionedAddress: {
+		Slug:     "sanctioned_address",
+		Title:    "address that was on a list of sanctioned addresses",
+		Severity: api.SeverityMedium,
+	},
 }
 
 // causes are the categories of findings in their order.

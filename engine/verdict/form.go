@@ -14,10 +14,13 @@ const (
 	UnknownMaySpendAll
 	MaySpendMoreThanSupply
 	UnknownMaySpendSeveral
+	ReportedMaySpend
 	DelegatesToUnknown
 	OnlyZeroTransfers
 	LookalikeCounterparty
 	LookalikeToken
+	AirdropAdvertises
+	AirdropImitates
 	EventsWithoutStorage
 	EventsWithoutBalance
 	InnerCallFailed
@@ -59,6 +62,7 @@ const (
 	UnusualGain
 	PossibleTakeover
 	ReportedBy
+	SanctionedBy
 
 	// Which part of a longer sequence the transaction is.
 	PartAttack

@@ -27,8 +27,11 @@ var categories = map[string]string{
 	"distributor": "distributor", "token": "token", "nft": "nft", "builder": "builder", "mixer": "mixer",
 }
 
+// sanctionList is the source whose rows are sanctioned addresses. Their role is "other".
+const sanctionList = "ofac"
+
 // ofNoProtocol are the categories whose addresses belong to nobody who is a protocol.
-var ofNoProtocol = []string{"exchange", label.Reported, "builder"}
+var ofNoProtocol = []string{"exchange", label.Reported, label.Sanctioned, "builder"}
 
 // ofNobody are words of the column protocol that are a trait.
 var ofNobody = []string{"ofac", "phishing", "mev", "mev_bot", "market", "team", "team_finance_owner"}
@@ -75,6 +78,9 @@ func publicRow(col []string) (r flat.Row, ok bool, err error) {
 	category, known := categories[col[3]]
 	if !known {
 		return r, false, fmt.Errorf("role %q", col[3])
+	}
+	if col[5] == sanctionList {
+		category = label.Sanctioned
 	}
 	r.Address, r.Category, r.Source, r.Confidence = common.HexToAddress(col[1]), category, col[5], uint8(confidence)
 	r.Name = label.Clean(col[4])

@@ -1,0 +1,56 @@
+package classify
+
+import (
+	"regexp"
+
+	"txlens/engine/facts"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// airdropped is the number of accounts from which a distribution of a token is one to many.
+const airdropped = 5
+
+// advertises finds the address of a site in the name or symbol of a token.
+var advertises = regexp.MustCompile(`(?i)https?:|www\.|\bt\.me/|\b[a-z0-9-]{2,}\.(?:com|net|org|io|xyz|app|finance|site|online|top|pro|live|gift|gifts|vip|cc|co|fi|link|events|info|ltd|lol|fun|club|cash|money|us|eu|sbs|shop|art|world|land|network|exchange|claims?)\b`)
+
+// riskAirdrop: tokens that advertise a site, or that imitate another token, came to many
+// accounts that took no part. Their readers are meant to visit the site, or to take the token
+// for the other one.
+func riskAirdrop(a *facts.Reading) (risks []verdict.Risk) {
+	if a.Flow == nil {
+		return nil
+	}
+	received := map[common.Address]map[common.Address]bool{}
+	var order []common.Address
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Amount.Sign() == 0 || !bait(a, t.Token) || facts.Contains(a.Actors, t.To) || t.To == a.Sender || t.To == (common.Address{}) {
+			continue
+		}
+		if received[t.Token] == nil {
+			received[t.Token] = map[common.Address]bool{}
+			order = append(order, t.Token)
+		}
+		received[t.Token][t.To] = true
+	}
+	for _, token := range order {
+		if len(received[token]) < airdropped || len(risks) == maxReported {
+			continue
+		}
+		count := verdict.Count{N: len(received[token]), Of: verdict.OfAccounts}
+		if like := a.Tokens[token].Lookalike; like != "" {
+			risks = append(risks, flag(verdict.FakeAirdrop, verdict.AirdropImitates, verdict.Abbreviated(token), verdict.Foreign(like), count))
+		} else {
+			risks = append(risks, flag(verdict.FakeAirdrop, verdict.AirdropAdvertises, verdict.Abbreviated(token), count))
+		}
+	}
+	return risks
+}
+
+// bait reports whether a token that no list knows advertises a site or imitates another token.
+func bait(a *facts.Reading, token common.Address) bool {
+	t := a.Tokens[token]
+	return !t.Listed && !a.HasLabel(token) && (t.Lookalike != "" || advertises.MatchString(t.Name) || advertises.MatchString(t.Symbol))
+}
