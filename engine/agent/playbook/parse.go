@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"txlens/engine/api"
 )
 
 // Bounds of the front matter.
@@ -19,9 +21,9 @@ var (
 	toolForm = regexp.MustCompile(`^[a-z_]{1,64}$`)
 )
 
-// Parse reads one playbook: a line of three dashes, the members name, when and
-// tools (names with commas between), one a line and each once, another line of
-// dashes, and the body. No other syntax is understood, so that no file means
+// Parse reads one playbook: a line of three dashes, the members name, when,
+// tools and, optionally, causes (names with commas between), one a line and each
+// once, another line of dashes, and the body. No other syntax is understood, so that no file means
 // something else than it seems to. file is what errors call it; with tools nil,
 // those that are named are not looked up.
 func Parse(file string, text []byte, tools []string) (*Playbook, error) {
@@ -105,8 +107,10 @@ func (p *parser) member(at int, line string, tools []string) error {
 		p.book.When = value
 	case "tools":
 		return p.tools(at, value, tools)
+	case "causes":
+		return p.causes(at, value)
 	default:
-		return p.fault(at, "want name, when or tools, not %.40q", key)
+		return p.fault(at, "want name, when, causes or tools, not %.40q", key)
 	}
 	return nil
 }
@@ -125,6 +129,21 @@ func (p *parser) tools(at int, value string, known []string) error {
 			return p.fault(at, "more than %d tools", maxTools)
 		}
 		p.book.Tools = append(p.book.Tools, name)
+	}
+	return nil
+}
+
+// causes reads categories of findings.
+func (p *parser) causes(at int, value string) error {
+	for name := range strings.SplitSeq(value, ",") {
+		c := api.Category(strings.TrimSpace(name))
+		switch {
+		case !slices.Contains(c.Enum(), any(c)):
+			return p.fault(at, "%.40q is no category of findings", c)
+		case slices.Contains(p.book.Causes, c):
+			return p.fault(at, "%s is named twice", c)
+		}
+		p.book.Causes = append(p.book.Causes, c)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"txlens/engine/agent/llm"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,8 +27,10 @@ type Playbook struct {
 	Name  string   // [a-z][a-z0-9-]*, at most 40 characters
 	When  string   // one line: which transactions it is for
 	Tools []string // that it tells to use
-	Body  string   // Markdown
-	Own   bool     // of the operator's folder
+	// Causes are the categories of findings that it helps to judge; nil: none in particular.
+	Causes []api.Category
+	Body   string // Markdown
+	Own    bool   // of the operator's folder
 }
 
 // Library is all of them, by name. It is immutable.

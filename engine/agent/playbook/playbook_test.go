@@ -11,6 +11,7 @@ import (
 	"txlens/engine/agent/tool"
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+	"txlens/engine/check"
 	"txlens/engine/classify"
 	"txlens/engine/verdict"
 	"txlens/internal/testkit/recorded"
@@ -38,7 +39,7 @@ func library(t testing.TB, dir string) *Library {
 // of its front matter are the ones that its text tells to use.
 func TestEmbedded(t *testing.T) {
 	l := library(t, "")
-	want := "access-control account-abstraction bridge exploit-triage failed-transaction governance l2-system-transaction liquidation mev price-manipulation reentrancy token-oddities unearned-gain"
+	want := "access-control account-abstraction accounting approvals bridge chosen-calls exploit-triage failed-transaction governance l2-system-transaction liquidation mev price-manipulation reentrancy token-oddities unearned-gain"
 	if got := strings.Join(l.Names(), " "); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -99,7 +100,9 @@ func TestParseErrors(t *testing.T) {
 	f("---\nname: Own\n", "dir/x.md:2: a name is a lower-case letter, then at most 39 of a-z, 0-9 and -")
 	f("---\nname:\n", "dir/x.md:2: name is empty")
 	f("---\nhello\n", "dir/x.md:2: want name: value")
-	f("---\nauthor: me\n", `dir/x.md:2: want name, when or tools, not "author"`)
+	f("---\nauthor: me\n", `dir/x.md:2: want name, when, causes or tools, not "author"`)
+	f("---\ncauses: reentrancy, theft\n", `dir/x.md:2: "theft" is no category of findings`)
+	f("---\ncauses: reentrancy,reentrancy\n", "dir/x.md:2: reentrancy is named twice")
 	f("---\nname: a\nwhen: "+strings.Repeat("x", 301)+"\n", "dir/x.md:3: when is longer than 300 bytes")
 	f("---\ntools: get_frame, get_money\n", "dir/x.md:2: there is no tool get_money")
 	f("---\ntools: get_frame,get_frame\n", "dir/x.md:2: get_frame is named twice")
@@ -122,7 +125,7 @@ func TestOwnFolder(t *testing.T) {
 	put("mev.md", strings.Replace(sound, "name: own", "name: mev", 1))
 	put("notes.txt", "no playbook")
 	l := library(t, dir)
-	if len(l.Names()) != 14 {
+	if len(l.Names()) != 17 {
 		t.Errorf("%v", l.Names())
 	}
 	if p, ok := l.Get("mev"); !ok || p.Body != "Look." || !p.Own {
@@ -210,6 +213,11 @@ func TestPropose(t *testing.T) {
 	f(risks(verdict.OwnerChanged), "", "access-control")
 	f(risks(verdict.CoinbasePayment, verdict.CaughtInnerFailure), "", "failed-transaction mev")
 	f(risks(verdict.AddressPoisoning), "", "token-oddities")
+	f(risks(verdict.FakeAirdrop), "", "token-oddities")
+	f(risks(verdict.BulkApprovals), "", "approvals")
+	f(risks(verdict.ApprovalToReported), "", "approvals")
+	f(risks(verdict.UnlimitedApproval), "", "")
+	f(of(api.TypeOther), "is this permit phishing?", "approvals")
 	f(of(api.TypeMEV), "", "mev")
 	f(of(api.TypeLiquidation), "", "liquidation")
 	f(of(api.TypeBridge), "", "bridge")
@@ -221,6 +229,25 @@ func TestPropose(t *testing.T) {
 	f(risks(verdict.FlashLoan, verdict.OwnerChanged, verdict.BadDebt, verdict.CoinbasePayment), "", "exploit-triage price-manipulation access-control liquidation")
 	if got := l.Propose(&assemble.Case{Evidence: &assemble.Evidence{}}, "exploit"); got != nil {
 		t.Errorf("without a transaction: %v", got)
+	}
+}
+
+// TestCauses: each category of findings has a playbook, which a finding of it proposes first.
+func TestCauses(t *testing.T) {
+	l := library(t, "")
+	c := assemble.Build(recorded.Find(t, "0x"))
+	for _, v := range api.Category("").Enum() {
+		category := v.(api.Category)
+		with := *c
+		with.Triage = &check.Report{Findings: []verdict.Finding{{Facts: api.Finding{Category: category}}}}
+		got := l.Propose(&with, "")
+		if len(got) == 0 {
+			t.Errorf("no playbook for %s", category)
+			continue
+		}
+		if p, _ := l.Get(got[0]); !slices.Contains(p.Causes, category) {
+			t.Errorf("%s: %v", category, got)
+		}
 	}
 }
 

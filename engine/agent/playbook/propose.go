@@ -49,8 +49,11 @@ var rules = []rule{
 		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk(verdict.AccountDelegation, verdict.PaymasterOrPostopFailure) ||
 			s.event("UserOperationEvent")
 	}},
+	{"approvals", func(s *signs) bool {
+		return s.risk(verdict.OperatorApproval, verdict.BulkApprovals, verdict.ApprovalToReported) || s.asks(approval)
+	}},
 	{"token-oddities", func(s *signs) bool {
-		return s.risk(verdict.AddressPoisoning, verdict.FakeTransferEvent, verdict.StuckValue) || s.imitation() || s.asks(oddToken)
+		return s.risk(verdict.AddressPoisoning, verdict.FakeAirdrop, verdict.FakeTransferEvent, verdict.StuckValue) || s.imitation() || s.asks(oddToken)
 	}},
 }
 
@@ -66,6 +69,7 @@ var (
 	pricing  = regexp.MustCompile(`(?i)\b(oracle|price manipulat\w*|manipulated price)\b`)
 	access   = regexp.MustCompile(`(?i)\b(access control|unauthori[sz]ed|owner(ship)? (taken|stolen|changed)|upgrad(e|ed))\b`)
 	searcher = regexp.MustCompile(`(?i)\b(mev|sandwich\w*|arbitrage\w*|back-?run\w*|front-?r[ua]n\w*)\b`)
+	approval = regexp.MustCompile(`(?i)\b(phish\w*|approv\w*|allowances?|permit2?|revoke\w*|signed (an? )?(order|listing|message))\b`)
 	oddToken = regexp.MustCompile(`(?i)\b(honeypot|scam token|fake token|poison\w*|rebas\w*|fee.on.transfer)\b`)
 )
 
@@ -80,7 +84,8 @@ type signs struct {
 const maxContext = 8 << 10
 
 // Propose names the playbooks that the evidence and the asker's words suggest,
-// most telling first, at most four. It depends on nothing else.
+// most telling first, at most four: the operator's own that the asker names, those
+// of the causes of findings, then others. It depends on nothing else.
 func (l *Library) Propose(c *assemble.Case, context string) []string {
 	if c == nil || c.Evidence.Tx == nil || c.Verdict == nil {
 		return nil
@@ -93,6 +98,11 @@ func (l *Library) Propose(c *assemble.Case, context string) []string {
 			out = append(out, name)
 		}
 	}
+	for _, name := range l.names {
+		if len(out) < maxProposed && !slices.Contains(out, name) && slices.ContainsFunc(l.books[name].Causes, s.found) {
+			out = append(out, name)
+		}
+	}
 	for _, r := range rules {
 		if len(out) == maxProposed {
 			break
@@ -102,6 +112,11 @@ func (l *Library) Propose(c *assemble.Case, context string) []string {
 		}
 	}
 	return out
+}
+
+// found reports whether the rules have a finding of a category.
+func (s *signs) found(c api.Category) bool {
+	return s.c.Triage != nil && slices.ContainsFunc(s.c.Triage.Findings, func(f verdict.Finding) bool { return f.Facts.Category == c })
 }
 
 // names reports whether the asker named a playbook.
