@@ -53,7 +53,8 @@ var rules = []rule{
 		return s.risk(verdict.OperatorApproval, verdict.BulkApprovals, verdict.ApprovalToReported) || s.asks(approval)
 	}},
 	{"token-oddities", func(s *signs) bool {
-		return s.risk(verdict.AddressPoisoning, verdict.FakeAirdrop, verdict.FakeTransferEvent, verdict.StuckValue) || s.imitation() || s.asks(oddToken)
+		return s.risk(verdict.AddressPoisoning, verdict.FakeAirdrop, verdict.FakeTransferEvent, verdict.StuckValue) ||
+			s.imitation() || s.asks(oddToken)
 	}},
 }
 
