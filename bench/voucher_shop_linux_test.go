@@ -67,7 +67,8 @@ const (
 	voucherDeposit = 900_000_000
 )
 
-func newVoucherShop(b *testing.B, cgo bool) *voucherShop {
+// newVoucherShop builds the program with tags and starts it. more are further flags.
+func newVoucherShop(b *testing.B, cgo bool, tags string, more ...string) *voucherShop {
 	fund := []sandbox.Funding{}
 	for n := range voucherLoads[len(voucherLoads)-1].channels {
 		key, _ := keyOf(b, uint32(n+1))
@@ -86,15 +87,15 @@ func newVoucherShop(b *testing.B, cgo bool) *voucherShop {
 	if err := os.WriteFile(keyFile, []byte(secret.Hex()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-o", program, "../cmd/txlens")
+	build := exec.Command("go", "build", "-tags", tags, "-o", program, "../cmd/txlens")
 	build.Env = append(os.Environ(), map[bool]string{true: "CGO_ENABLED=1", false: "CGO_ENABLED=0"}[cgo])
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	s := &voucherShop{log: filepath.Join(dir, "log"), chain: chain, domain: tempo.NewDomain(chain.ChainID(), sandbox.Reserve)}
-	s.start(b, exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--grace", "1s", "--rpc-only", "--rpc", "1=http://127.0.0.1:1",
+	s.start(b, exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--grace", "1s", "--rpc-only", "--rpc", "1=http://127.0.0.1:1",
 		"--admin-listen", adminOfBench(), "--settle-rpc", rpc.URL, "--settle-chain", fmt.Sprint(chain.ChainID()), "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", keyFile,
-		"--realm", "127.0.0.1", "--voucher-rate", "0", "--open-rate", "0", "--open-rate-per-ip", "0"))
+		"--realm", "127.0.0.1", "--voucher-rate", "0", "--open-rate", "0", "--open-rate-per-ip", "0"}, more...)...))
 	return s
 }
 

@@ -19,6 +19,7 @@ import (
 type Evidence struct {
 	RPC      []string      `common:"" name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only"                         env:"TXLENS_RPC_ONLY"                           help:"Use no built-in endpoint: only chains named with --rpc are asked."`
+	RPCCalls int           `name:"rpc-concurrency"                  env:"TXLENS_RPC_CONCURRENCY"                    help:"Requests to one endpoint that are under way at a time; further ones wait. An analysis needs six or more, so eight bound a server to 8/(6 x time of a call) analyses a second for each endpoint. 0 means 8." default:"8"`
 	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures or prices."           enum:"on,off" default:"on"`
 	Quick    bool          `name:"quick"                            env:"TXLENS_QUICK"                              help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
 	Deadline time.Duration `name:"deadline"                         env:"TXLENS_DEADLINE"                           help:"Time for the evidence of one analysis."                                                                    default:"120s"`
@@ -49,6 +50,9 @@ func (f *Evidence) Options() (app.AnalysisOptions, error) {
 	return app.AnalysisOptions{Upstream: cfg, Deadline: f.Deadline, Quick: f.Quick, RecordDir: f.Record, Agent: agent}, nil
 }
 
+// maxRPCCalls bounds --rpc-concurrency.
+const maxRPCCalls = 1024
+
 // UpstreamConfig converts the settings to those of the upstream client.
 func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
 	endpoints, err := ParseEndpoints(f.RPC)
@@ -61,12 +65,15 @@ func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
 	if f.RPCOnly && len(endpoints) == 0 {
 		return upstream.Config{}, InputError{Err: errors.New("--rpc-only needs at least one --rpc CHAIN=URL")}
 	}
+	if f.RPCCalls < 0 || f.RPCCalls > maxRPCCalls {
+		return upstream.Config{}, InputError{Err: fmt.Errorf("--rpc-concurrency: must be from 0, which means 8, to %d", maxRPCCalls)}
+	}
 	prices, err := parsePrices(f.Prices)
 	if err != nil {
 		return upstream.Config{}, err
 	}
 	return upstream.Config{
-		Endpoints: endpoints, RPCOnly: f.RPCOnly, SourcesOff: f.Sources == "off",
+		Endpoints: endpoints, MaxConcurrent: f.RPCCalls, RPCOnly: f.RPCOnly, SourcesOff: f.Sources == "off",
 		SourcifyURL: f.SourcifyURL, FourByteURL: f.FourByteURL, EtherscanURL: f.EtherscanURL, EtherscanKey: f.EtherscanKey,
 		BlockscoutURL: f.BlockscoutURL, LlamaURL: f.LlamaURL, Prices: prices, ProxyFromEnv: true,
 	}, nil

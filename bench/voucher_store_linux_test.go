@@ -1,0 +1,65 @@
+//go:build postgres
+
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"txlens/internal/testkit/pgtest"
+)
+
+// storeChannels pay at the same time, and send so many vouchers in a round.
+const storeChannels, storeEach, storeRounds = 64, 40, 11
+
+// BenchmarkVoucherStores compares what a voucher costs the server with the file and with
+// PostgreSQL, round by round in one run. The processor time of PostgreSQL is not that of the
+// server; p50 has it.
+//
+//	file-cpu-us, postgres-cpu-us  processor time of the server for a voucher
+//	postgres-x                    the ratio, median over the rounds
+//	file-p50-us, postgres-p50-us  from the first byte sent to the last one read
+func BenchmarkVoucherStores(b *testing.B) {
+	database := pgtest.Shared(b).Create(b)
+	b.Cleanup(pgtest.StopShared) // after the servers have ended
+	shops := map[string]*voucherShop{
+		"file":     newVoucherShop(b, true, "postgres"),
+		"postgres": newVoucherShop(b, true, "postgres", "--store", database),
+	}
+	payers := map[string][]*voucherPayer{}
+	for name, shop := range shops {
+		payers[name] = shop.open(b, storeChannels)
+		for _, p := range payers[name] {
+			p.connect(b, shop)
+			b.Cleanup(func() { p.conn.Close() })
+		}
+	}
+	for b.Loop() {
+		cost, laps := map[string][]float64{}, map[string][]float64{}
+		var ratios []float64
+		for round := range storeRounds {
+			for name, shop := range shops {
+				sent := make([][]signed, storeChannels)
+				for i, p := range payers[name] {
+					sent[i] = p.sign(b, shop, storeEach)
+				}
+				before := shop.cpu(b)
+				took := exchange(b, payers[name], sent)
+				if round == 0 { // to warm up
+					continue
+				}
+				cost[name] = append(cost[name], float64((shop.cpu(b)-before)/time.Microsecond)/float64(len(took)))
+				laps[name] = append(laps[name], took...)
+			}
+			if n := len(cost["file"]); n > 0 {
+				ratios = append(ratios, cost["postgres"][n-1]/cost["file"][n-1])
+			}
+		}
+		b.ReportMetric(0, "ns/op") // says nothing here
+		b.ReportMetric(quantile(ratios, 2), "postgres-x")
+		for name := range shops {
+			b.ReportMetric(quantile(cost[name], 2), name+"-cpu-us")
+			b.ReportMetric(quantile(laps[name], 2), name+"-p50-us")
+		}
+	}
+}
