@@ -18,6 +18,14 @@ var approvalCheck = Check{
 	ruleOut: always(verdict.Clean, verdict.WhyNoRight),
 }
 
+// reportedSpenderCheck reports the flag that the classification raises from the receipt.
+var reportedSpenderCheck = Check{
+	Name:    "reported_spender",
+	Title:   "approval for an address that is reported for fraud",
+	Flags:   []verdict.Flag{verdict.ApprovalToReported},
+	ruleOut: always(verdict.Clean, verdict.WhyNoReportedSpender),
+}
+
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
 // number. It is asked for where nobody knows the spender, and in a triage always.
 func (l *inspection) overSupply() (out []verdict.Risk) {

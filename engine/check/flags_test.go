@@ -83,6 +83,22 @@ func TestOverSupply(t *testing.T) {
 	f(1_000_001, false, 0)
 }
 
+// TestAccusedTakers: an account that a list accuses is as unknown as one without label, so
+// tokens that went there are as gone.
+func TestAccusedTakers(t *testing.T) {
+	f := func(want, one, other string) {
+		t.Helper()
+		c := built(attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", one, 800), take("usdc", "alice", other, 200)))
+		if got := allFired(c); got != want {
+			t.Errorf("to %s and %s: %q, want %q", one, other, got, want)
+		}
+	}
+	f("signed_drain!", "thief", "partner")
+	f("signed_drain!", "phisher", "partner")
+	f("signed_drain!", "thief", "listed")
+	f("", "balancer", "balancer") // twin: a contract of a protocol
+}
+
 // TestAsked: which words ask for a triage.
 func TestAsked(t *testing.T) {
 	f := func(context string, want bool) {

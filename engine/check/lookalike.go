@@ -16,6 +16,14 @@ var lookalikeCheck = Check{
 	ruleOut: always(verdict.Clean, verdict.WhyNoImitation),
 }
 
+// airdropCheck reports the flag that the classification raises from the receipt.
+var airdropCheck = Check{
+	Name:    "fake_airdrop",
+	Title:   "unsolicited token that names a web site or imitates another",
+	Flags:   []verdict.Flag{verdict.FakeAirdrop},
+	ruleOut: always(verdict.Clean, verdict.WhyNoFakeAirdrop),
+}
+
 // poisoned is how many owners a batch must name who took no part.
 const poisoned = 3
 

@@ -113,7 +113,7 @@ func (l *inspection) owned() {
 
 // vouched reports whether a table or a verified source says who stands at an address.
 func (l *inspection) vouched(a common.Address) bool {
-	if x, ok := l.Labels[a]; ok && x.Category != "contract" {
+	if x, ok := l.Labels[a]; ok && x.Category != "contract" && !x.Accuses() {
 		return true
 	}
 	if c := l.Contracts[a]; c != nil && c.ABI != nil && c.Source != "" {

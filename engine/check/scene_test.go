@@ -27,6 +27,8 @@ var places = map[string]common.Address{
 	"weth": common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"), "zero": {},
 	"balancer": common.HexToAddress("0xBA12222222228d8Ba445958a75a0704d566BF2C8"),
 	"permit2":  common.HexToAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"),
+	"phisher":  common.HexToAddress("0xffe1b64007635ea9164f3a96d2ca10823561fbf7"), // that a list reports
+	"listed":   common.HexToAddress("0x098b716b8aaf21512996dc57eb0615e2383e2f96"), // under sanctions
 	"signer":   common.BytesToAddress([]byte{1}),
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/internal/testkit/scene"
@@ -219,7 +220,7 @@ func TestSanctionedAddress(t *testing.T) {
 // TestFakeAirdrop: tokens with the address of a site in their name, or that imitate another
 // token, sent to five accounts or more. Its twins are ordinary distributions.
 func TestFakeAirdrop(t *testing.T) {
-	f := func(name string, want bool, tok label.Token, known bool, n int) {
+	f := func(name string, want bool, tok label.Token, known bool, n int, change ...func(*facts.Input)) {
 		t.Helper()
 		s := scene.New(scene.At(scene.Vault), 0, nil2())
 		token := scene.Addr(0x7777)
@@ -232,6 +233,9 @@ func TestFakeAirdrop(t *testing.T) {
 		c.Tokens[token] = tok
 		if known {
 			c.Labels[token] = label.Label{Name: "Farm", Category: "yield", Protocol: "farm", Source: "list", Confidence: label.Curated}
+		}
+		for _, x := range change {
+			x(c)
 		}
 		flags, all := raised(t, c)
 		if got := slices.Contains(flags, "fake_airdrop"); got != want {
@@ -246,5 +250,20 @@ func TestFakeAirdrop(t *testing.T) {
 	f("a listed token", false, label.Token{Symbol: "yearn.finance", Listed: true}, false, 9)
 	f("a known token", false, label.Token{Symbol: "yearn.finance"}, true, 9)
 	f("a token without a site", false, label.Token{Symbol: "UNI-V2", Name: "Uniswap V2"}, false, 9)
+	f("events without storage", true, label.Token{Symbol: "win-eth.xyz"}, false, 5, func(c *facts.Input) {
+		c.Flow.Transfers, c.Flow.Fakes = nil, c.Flow.Transfers
+	})
+	f("accounts that gave something", false, label.Token{Symbol: "win-eth.xyz"}, false, 9, func(c *facts.Input) {
+		for i := range 9 {
+			c.Flow.Transfers = append(c.Flow.Transfers, flow.Transfer{Token: scene.Usdc, From: scene.Addr(uint16(0x6000 + i)), To: scene.Vault, Amount: big.NewInt(7)})
+		}
+	})
+	f("an account that paid", false, label.Token{Symbol: "win-eth.xyz"}, false, 5, func(c *facts.Input) {
+		c.Flow.Moves = append(c.Flow.Moves, flow.Move{From: scene.Addr(0x6000), To: scene.Vault, Amount: big.NewInt(7)})
+	})
+	f("burnt", false, label.Token{Symbol: "win-eth.xyz"}, false, 4, func(c *facts.Input) {
+		c.Flow.Transfers[0].To, c.Flow.Transfers[4].To = common.Address{}, scene.Addr(0x6009)
+	})
+	f("transfers of nothing", false, label.Token{Symbol: "win-eth.xyz"}, false, 5, func(c *facts.Input) { c.Flow.Transfers[0].Amount = new(big.Int) })
 	f("a version", false, label.Token{Symbol: "v2.0", Name: "Pool No.5 Inc."}, false, 9)
 }

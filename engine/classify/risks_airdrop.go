@@ -1,9 +1,11 @@
 package classify
 
 import (
+	"iter"
 	"regexp"
 
 	"txlens/engine/facts"
+	"txlens/engine/flow"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -22,11 +24,11 @@ func riskAirdrop(a *facts.Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
+	givers := givers(a.Flow)
 	received := map[common.Address]map[common.Address]bool{}
 	var order []common.Address
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if t.Amount.Sign() == 0 || !bait(a, t.Token) || facts.Contains(a.Actors, t.To) || t.To == a.Sender || t.To == (common.Address{}) {
+	for t := range moved(a.Flow) {
+		if givers[t.To] || t.To == (common.Address{}) || !bait(a, t.Token) {
 			continue
 		}
 		if received[t.Token] == nil {
@@ -47,6 +49,32 @@ func riskAirdrop(a *facts.Reading) (risks []verdict.Risk) {
 		}
 	}
 	return risks
+}
+
+// moved are all transfers of something, those included that only events tell of.
+func moved(f *flow.Flow) iter.Seq[*flow.Transfer] {
+	return func(yield func(*flow.Transfer) bool) {
+		for _, list := range [][]flow.Transfer{f.Transfers, f.Fakes} {
+			for i := range list {
+				if list[i].Amount.Sign() != 0 && !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// givers are the accounts that gave something in the transaction, if only the fee. What they
+// got they may have asked for.
+func givers(f *flow.Flow) map[common.Address]bool {
+	out := map[common.Address]bool{}
+	for t := range moved(f) {
+		out[t.From] = true
+	}
+	for i := range f.Moves {
+		out[f.Moves[i].From] = true
+	}
+	return out
 }
 
 // bait reports whether a token that no list knows advertises a site or imitates another token.

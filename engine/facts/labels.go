@@ -76,7 +76,7 @@ func Canonical(l label.Label) string {
 func (a *Reading) HasLabel(addr common.Address) bool {
 	l := a.LabelOf(addr)
 	// A name that the contract gave itself, or that nobody reviewed, vouches for nothing.
-	return l.Confidence != label.Scraped && l.Category != label.Reported && l.Category != label.Sanctioned &&
+	return l.Confidence != label.Scraped && !l.Accuses() &&
 		(l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract")
 }
 

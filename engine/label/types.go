@@ -55,6 +55,10 @@ const (
 	Sanctioned = "sanctioned"
 )
 
+// Accuses reports whether the label warns of who holds the address, and so vouches for
+// nobody.
+func (l Label) Accuses() bool { return l.Category == Reported || l.Category == Sanctioned }
+
 // Warning is what the category of a label warns of; empty for most.
 func (l Label) Warning() string {
 	switch l.Category {

@@ -254,6 +254,7 @@ const (
 	WhyForwardedHarmless
 	WhyNoControlEvent
 	WhyNoRight
+	WhyNoReportedSpender
 	WhyNoDelegatecall
 	WhyNoSources
 	WhyCodeKnown
@@ -268,6 +269,7 @@ const (
 	WhyNobodyAround
 	WhyNeighboursUnknown
 	WhyNoImitation
+	WhyNoFakeAirdrop
 	WhyNoBadDebt
 	WhyPrecompileFailed
 	WhyNoCallFailed
