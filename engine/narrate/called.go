@@ -63,7 +63,7 @@ func (a *headlineWriter) callHeadline() string {
 	if s := a.movedHeadline(); s != "" {
 		return s
 	}
-	s := "Called " + a.functionOf(a.Frame) + " of " + a.callee()
+	s := "Called " + a.functionOf(a.Frame) + " of " + a.callee() + a.described()
 	if a.Tx.Value.Sign() > 0 {
 		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
 	}

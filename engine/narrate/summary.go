@@ -21,6 +21,9 @@ func (a *headlineWriter) summarise() string {
 	if a.v.Protocol != nil {
 		via = protocol.NameOf(*a.v.Protocol)
 	}
+	if s := a.describedHeadline(); s != "" {
+		return s + a.onBehalf()
+	}
 	switch {
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
 		return a.calledHeadline(o, via) + a.onBehalf()
