@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"txlens/storage/stores"
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
@@ -217,6 +218,11 @@ func maskOne(secret, text string) string {
 	case "all":
 		return "(hidden)"
 	case "url":
+		return maskURL(text)
+	case "store":
+		if at, err := stores.Parse(text); err == nil && at.Dir != "" {
+			return text
+		}
 		return maskURL(text)
 	case "endpoint":
 		name, u, ok := strings.Cut(text, "=")

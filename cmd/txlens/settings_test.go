@@ -244,6 +244,9 @@ func TestMasked(t *testing.T) {
 	f("url", "https://node.example/", "https://node.example")
 	f("url", "https://node.example?k3y", "https://node.example/…")
 	f("url", "k3y", "(hidden)")
+	f("store", "bolt:/var/lib/txlens", "bolt:/var/lib/txlens")
+	f("store", "postgres://user:k3y@db.example:5432/books?sslmode=k3y", "postgres://db.example:5432/…")
+	f("store", "host=db password=k3y", "(hidden)")
 	f("endpoint", "1=https://node.example/k3y", "1=https://node.example/…")
 	f("endpoint", "https://node.example/k3y", "(hidden)")
 }

@@ -113,9 +113,9 @@ func (cmd *storeMigrateCmd) Run(ctx context.Context, c console) error {
 }
 
 type storeCopyCmd struct {
-	From     string `name:"from"      placeholder:"bolt:DIR|URL" secret:"url" help:"Database to read, as --store of serve names it."`
+	From     string `name:"from"      placeholder:"bolt:DIR|URL" secret:"store" help:"Database to read, as --store of serve names it."`
 	FromFile string `name:"from-file" placeholder:"FILE" secret:"no" type:"path" help:"File with the value of --from, for a URL with a password."`
-	To       string `name:"to"        placeholder:"bolt:DIR|URL" secret:"url" help:"Empty database to write, or one into which a copy has not ended."`
+	To       string `name:"to"        placeholder:"bolt:DIR|URL" secret:"store" help:"Empty database to write, or one into which a copy has not ended."`
 	ToFile   string `name:"to-file"   placeholder:"FILE" secret:"no" type:"path" help:"File with the value of --to, for a URL with a password."`
 }
 
