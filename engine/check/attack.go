@@ -51,6 +51,7 @@ type hit struct {
 	position  facts.Position   // the amount that decides, if any
 	unclaimed bool             // the state shows no earlier claim that would explain it
 	takers    []common.Address // who has the assets of a drain now
+	state     *observed        // what the state shows of the first victim; nil: nothing
 }
 
 // rules are all patterns, by their rank as a cause.
@@ -108,6 +109,7 @@ func (l *inspection) newAttack() *attack {
 	a := &attack{l: l, f: f, gain: len(f.Gains) > 0, loan: len(f.Loans) > 0 || assumeLoan, old: len(f.OldDebt) > 0}
 	a.all = a.hits()
 	a.dropClaimed()
+	a.useState()
 	return a
 }
 

@@ -123,7 +123,7 @@ func TestClaims(t *testing.T) {
 			v := check.View{Question: q, Reverted: true}
 			for name, n := range by {
 				fn, when, _ := strings.Cut(name, "@")
-				if s := evmsig.Func(fn); s.Begins(q.Data) && (when == "" || when == string(q.When)) {
+				if s := evmsig.Func(fn); s.Begins(q.Data) && (q.To == who("farm") || fn != "balanceOf(address)") && (when == "" || when == string(q.When)) {
 					v.Reverted, v.Output = false, common.BigToHash(big.NewInt(n)).Bytes()
 				}
 			}

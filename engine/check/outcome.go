@@ -127,9 +127,17 @@ func (a *attack) initialised() verdict.Sentence {
 	return verdict.Say(verdict.InitialisedLater, verdict.Who(a.f.Tree.Root.To), verdict.Who(a.f.Tx.From))
 }
 
-// unexplained says who gained what.
+// unexplained says who gained what, and what the state shows of who lost it.
 func (a *attack) unexplained() verdict.Sentence {
 	h := &a.all[0]
+	s := a.unexplainedGain(h)
+	if len(h.victims) > 0 {
+		s = h.state.withState(s, h.victims[0])
+	}
+	return s
+}
+
+func (a *attack) unexplainedGain(h *hit) verdict.Sentence {
 	gains, v := a.gains(h), a.victims(h)
 	switch {
 	case len(gains) == 0, h.drained():

@@ -59,6 +59,8 @@ var english = map[verdict.Form]string{
 	verdict.UnusualGain:      "Unusual gain: %s",
 	verdict.PossibleTakeover: "Possible takeover: %s",
 	verdict.GainUnclaimed:    "%s got %s, and %s has less and received nothing for it that the transaction shows; before the transaction the sender had no balance, reward, withdrawal or allowance there that would explain it",
+	verdict.AndBalanceFell:   "%s; the balance of %s was %s before the block and %s after it",
+	verdict.AndProductFell:   "%s; the product of the reserves of %s is %s %% lower than at the block before",
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
 	verdict.ReportedBy:   "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",

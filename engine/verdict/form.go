@@ -58,6 +58,8 @@ const (
 	GainUnearned
 	GainUnexplained
 	GainUnclaimed
+	AndBalanceFell
+	AndProductFell
 	MovesUnexplained
 	UnusualGain
 	PossibleTakeover
