@@ -165,6 +165,23 @@ func TestStateAsked(t *testing.T) {
 	f("a theft", false, balance, "dai", attackBy(call("x", "y_1()"), call("x", "y_2()"), call("vault", "put_1(uint256)", 1, take("dai", "tool", "vault", 1000)), call("vault", "get_1(uint256)", 1, pay("dai", "tool", 1500))))
 }
 
+// TestReceiptsAreNoGain: what is minted to the side beside a payment in the same deal is a
+// receipt, unless units of it also come alone.
+func TestReceiptsAreNoGain(t *testing.T) {
+	reward := call("farm", "getReward_1()", minted("share", "tool", 41), pay("dai", "tool", 5000))
+	f := func(want string, told bool, inside ...*trace.Frame) {
+		t.Helper()
+		c := built(attackBy(all(inside, call("x", "y_1()"), call("x", "y_2()"), call("x", "y_3()"))...))
+		if s := c.Result.Summary; !strings.Contains(s, "5,000 raw units") || strings.Contains(s, want) != told {
+			t.Errorf("%q told, want %v: %s", want, told, s)
+		}
+	}
+	f("4,100 raw units", false, call("farm", "getReward_1()", minted("share", "tool", 4100), pay("dai", "tool", 5000)))
+	f("4,141 raw units", true, call("farm", "bonus_1()", minted("share", "tool", 4100)), reward)
+	f("4,141 raw units", true, reward, call("farm", "bonus_1()", minted("share", "tool", 4100)))
+	f("4,100 raw units", true, call("farm", "getReward_1()", pay("share", "tool", 4100), pay("dai", "tool", 5000))) // not minted
+}
+
 // TestStateOfNode: a node is asked for all of it in one request, at the block before and at
 // the block itself; a node without state leaves the result as it was.
 func TestStateOfNode(t *testing.T) {

@@ -22,7 +22,14 @@ const MaxLoans = 8
 
 // Loans are the flash loans of which the movements show both ways. The event of a
 // lender, or the callback by which it hands over, only says where to look.
-func (a *Reading) Loans() (list []loan) {
+func (a *Reading) Loans() []loan {
+	if !a.lentRead {
+		a.lentRead, a.lentList = true, a.readLoans()
+	}
+	return a.lentList
+}
+
+func (a *Reading) readLoans() (list []loan) {
 	if a.Flow == nil {
 		return nil
 	}

@@ -39,11 +39,12 @@ func (f *Facts) losers() {
 			}
 		}
 	}
+	receipts := f.receipts()
 	for _, p := range sorted(side, func(n *big.Int) bool { return n.Sign() != 0 }) {
 		switch {
 		case p.Amount.Sign() < 0:
 			f.Spent = append(f.Spent, Position{p.Key, new(big.Int).Neg(p.Amount)})
-		case Fungible(p.Key) && p.Amount.Cmp(dust) > 0 && f.Counts(p.Key) && !f.receipt(p.Key):
+		case Fungible(p.Key) && p.Amount.Cmp(dust) > 0 && f.Counts(p.Key) && !receipts[p.Key]:
 			f.Gains = append(f.Gains, p)
 		}
 	}
@@ -60,33 +61,36 @@ func (f *Facts) losers() {
 	}
 }
 
-// receipt reports whether a token is one that was minted to the side by a contract which
-// in the same deal paid it something else: a share or a debt, and no gain by itself.
-func (f *Facts) receipt(k Key) bool {
-	if k == (Key{}) {
-		return false
+// receipts are the tokens that were minted to the side by contracts which in the same deal
+// paid it something else: shares or debts, and no gains by themselves.
+func (f *Facts) receipts() map[Key]bool {
+	type got struct {
+		first   Key
+		several bool
 	}
-	other := map[int]bool{} // deals in which the side got something else
-	for i := range f.Moves {
-		if m := &f.Moves[i]; m.Key != k && f.Side(m.To) && !f.Side(m.From) && m.Amount.Sign() > 0 {
-			other[m.Deal] = true
+	deals := map[int]got{} // what the side got in each deal
+	each := func(see func(*Move)) {
+		for i := range f.Moves {
+			if m := &f.Moves[i]; f.Side(m.To) && !f.Side(m.From) && m.Amount.Sign() > 0 {
+				see(m)
+			}
 		}
 	}
-	minted := false
-	for i := range f.Moves {
-		m := &f.Moves[i]
-		if m.Key != k || !f.Side(m.To) || f.Side(m.From) || m.Amount.Sign() == 0 {
-			continue
+	each(func(m *Move) {
+		if g, ok := deals[m.Deal]; !ok {
+			deals[m.Deal] = got{first: m.Key}
+		} else if g.first != m.Key {
+			deals[m.Deal] = got{g.first, true}
 		}
-		if m.From != (common.Address{}) || m.Deal < 0 {
-			return false
+	})
+	out := map[Key]bool{}
+	each(func(m *Move) {
+		minted := m.From == (common.Address{}) && deals[m.Deal].several
+		if was, seen := out[m.Key]; !seen || was {
+			out[m.Key] = minted
 		}
-		if !other[m.Deal] {
-			return false
-		}
-		minted = true
-	}
-	return minted
+	})
+	return out
 }
 
 // feeds reports whether the side gained at least half as much of an asset as the account

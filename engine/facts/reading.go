@@ -91,6 +91,8 @@ type Reading struct {
 
 	granted   bool
 	grantList []Grant
+	lentRead  bool
+	lentList  []loan
 }
 
 // Read reads the facts of a transaction in one pass.
