@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/statediff"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -32,28 +33,23 @@ type control struct {
 
 // Slots of control that standards fix: the admin of ERC-1967, and the owner of
 // OpenZeppelin's Ownable from version 5 on, by its ERC-7201 namespace.
-var controlSlots = []common.Hash{
-	common.HexToHash("0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103"),
-	common.HexToHash("0x9016d09d72d40fdae2fd8ceac6b6234c7706214fd39c1cd1e609a0528c199300"),
-}
-
-// implementationSlot is that of ERC-1967. What stands there is code, which runs on the
-// storage of the contract: whoever writes it controls the contract.
-var implementationSlot = common.HexToHash("0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")
+var controlSlots = []common.Hash{statediff.Admin, statediff.Owner}
 
 // ownerSlots is how many of the first slots of a contract may hold its owner.
 const ownerSlots = 256
 
-// controls lists the words of control of a contract that went to the sender's side. A
+// controls lists the words of control of a contract that went to the sender's side. What
+// stands in the implementation slot is code, which runs on the storage of the contract:
+// whoever writes it controls the contract. A
 // word may be packed: the address is its lowest 160 bits, what stands above is flags.
 func (l *inspection) controls(a common.Address) (out []control) {
 	for _, s := range l.changed(a) {
-		if !slices.Contains(controlSlots, s) && s != implementationSlot && s.Big().Cmp(big.NewInt(ownerSlots)) >= 0 {
+		if !slices.Contains(controlSlots, s) && s != statediff.Implementation && s.Big().Cmp(big.NewInt(ownerSlots)) >= 0 {
 			continue
 		}
 		pre, post, _ := l.slotOf(a, s)
 		c := control{s, common.BytesToAddress(pre[12:]), common.BytesToAddress(post[12:])}
-		code := s == implementationSlot
+		code := s == statediff.Implementation
 		if c.pre != c.post && (l.own[c.post] || code) && !l.own[c.pre] && post.Big().BitLen() > 64 {
 			out = append(out, c)
 		}
@@ -120,7 +116,7 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	if known && !open {
 		return finding{}, false // somebody gave this caller the right
 	}
-	if c.slot == implementationSlot && !known {
+	if c.slot == statediff.Implementation && !known {
 		return finding{}, false // an upgrade, as far as anybody knows
 	}
 	b := broken{category: api.AccessControl, victim: v, lost: keys, control: true}
@@ -168,7 +164,7 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 // caller, bidder or winner: a standard says so, the contract's event does, or its owner()
 // told what stood there.
 func (l *inspection) governs(v common.Address, c control) bool {
-	if slices.Contains(controlSlots, c.slot) || c.slot == implementationSlot {
+	if slices.Contains(controlSlots, c.slot) || c.slot == statediff.Implementation {
 		return true
 	}
 	for i := range l.Receipt.Logs {

@@ -6,6 +6,7 @@ import (
 	"txlens/engine/decode"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
+	"txlens/engine/statediff"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -104,16 +105,11 @@ func silentUpgrades(a *facts.Reading, fresh map[common.Address]bool, told map[ad
 	return risks
 }
 
-// Storage of Safe accounts: modules and owners are linked lists in mappings, the guard has
-// a slot of its own (keccak256("guard_manager.guard.address")).
+// Storage of Safe accounts: modules and owners are linked lists in mappings.
 var (
 	safeModules   = common.BigToHash(big.NewInt(1))
 	safeOwners    = common.BigToHash(big.NewInt(2))
 	safeThreshold = common.BigToHash(big.NewInt(4))
-	safeGuard     = common.HexToHash("0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8")
-	// rolesOf is where OpenZeppelin's AccessControl keeps its roles from version 5.0 on in
-	// upgradeable contracts (erc7201:openzeppelin.storage.AccessControl).
-	rolesOf = common.HexToHash("0x02dd7bc7dec4dceedda775e58dd541e08a116c6c53815c0bd028192f7b626800")
 )
 
 // storedChange looks in the state diff for what an event says; slot says where it stands.
@@ -157,7 +153,7 @@ func storedChange(a *facts.Reading, f verdict.Flag, h *facts.Match) (slot verdic
 	case verdict.ThresholdChanged:
 		return holds(safeThreshold, func(_, post common.Hash) bool { return slices.Equal(post[:], evmsig.Word(l.Data, 0)) })
 	case verdict.GuardChanged:
-		return holds(safeGuard, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == at(1, 0) })
+		return holds(statediff.SafeGuard, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == at(1, 0) })
 	case verdict.RoleGranted, verdict.RoleRevoked:
 		return roleSlot(a, h.Emitter, l.Topics[1], at(2, 0), f == verdict.RoleGranted)
 	}
@@ -170,7 +166,7 @@ func roleSlot(a *facts.Reading, contract common.Address, role common.Hash, accou
 	for i := range 257 {
 		base := common.BigToHash(big.NewInt(int64(i)))
 		if i == 256 {
-			base = rolesOf
+			base = statediff.Roles
 		}
 		s := MappedTo(account, crypto.Keccak256Hash(role[:], base[:]))
 		if _, post, changed := changedSlot(a, contract, s); changed && (post.Big().Bit(0) == 1) == granted {

@@ -17,6 +17,13 @@ var (
 	Matic          = crypto.Keccak256Hash([]byte("matic.network.proxy.implementation"))
 )
 
+// Storage slots of OpenZeppelin from version 5 on, and of Safe accounts.
+var (
+	Owner     = Namespace("openzeppelin.storage.Ownable")
+	Roles     = Namespace("openzeppelin.storage.AccessControl") // mapping of roles to their members
+	SafeGuard = crypto.Keccak256Hash([]byte("guard_manager.guard.address"))
+)
+
 // erc20 is where OpenZeppelin keeps an upgradeable ERC-20 from version 5 on: balances,
 // allowances and the total supply follow each other.
 var erc20 = Namespace("openzeppelin.storage.ERC20")
@@ -70,7 +77,7 @@ var published = map[common.Hash]Known{
 	Zeppelinos:     {NameImplementation, "ZeppelinOS"},
 	Proxiable:      {NameImplementation, "EIP-1822"},
 	Matic:          {NameImplementation, "Polygon"},
-	Namespace("openzeppelin.storage.Ownable"):         {NameOwner, "OpenZeppelin 5"},
+	Owner:          {NameOwner, "OpenZeppelin 5"},
 	Namespace("openzeppelin.storage.Ownable2Step"):    {NamePendingOwner, "OpenZeppelin 5"},
 	Namespace("openzeppelin.storage.Initializable"):   {NameInitialized, "OpenZeppelin 5"},
 	Namespace("openzeppelin.storage.ReentrancyGuard"): {NameReentrancy, "OpenZeppelin 5"},
@@ -78,7 +85,7 @@ var published = map[common.Hash]Known{
 	plus(erc20, 2): {NameTotalSupply, "OpenZeppelin 5"},
 	common.HexToHash("0xffffffffffffffffffffffffffffffffffffffffffffffffffffffff74873927"): {NameOwner, "Solady"},
 	crypto.Keccak256Hash([]byte("fallback_manager.handler.address")):                       {NameSafeHandler, "Safe"},
-	crypto.Keccak256Hash([]byte("guard_manager.guard.address")):                            {NameSafeGuard, "Safe"},
+	SafeGuard: {NameSafeGuard, "Safe"},
 }
 
 // Published returns what a slot is by a standard.

@@ -141,3 +141,10 @@ func BenchmarkRecover(b *testing.B) {
 	bench("unknown", common.Hash{1})
 	bench("none")
 }
+
+// TestRoles: the slot of roles is the one that OpenZeppelin publishes.
+func TestRoles(t *testing.T) {
+	if want := common.HexToHash("0x02dd7bc7dec4dceedda775e58dd541e08a116c6c53815c0bd028192f7b626800"); Roles != want {
+		t.Errorf("%s, want %s", Roles, want)
+	}
+}
