@@ -67,7 +67,9 @@ func (f filler) channel() *session.Channel {
 		ID: f.hash(), ChainID: f.Uint64(), Escrow: f.address(), Status: session.Status(1 + f.IntN(4)),
 		Deposit: deposit, Settled: f.amount(deposit), Settling: f.amount(deposit), Authorised: f.amount(deposit), Spent: f.amount(deposit),
 		Capture: f.amount(deposit), Lost: f.amount(deposit), Units: f.Uint64N(1000), OpenTx: f.hash(), CloseTx: f.hash(),
-		CloseRequestedAt: f.Int64N(1 << 40), SeenAt: f.Int64N(1 << 40), CreatedAt: f.Int64N(1 << 40), ActiveAt: f.Int64N(1 << 40), OwedSince: f.Int64N(1 << 40),
+		CloseRequestedAt: f.Int64N(
+			1 << 40,
+		), SeenAt: f.Int64N(1 << 40), CreatedAt: f.Int64N(1 << 40), ActiveAt: f.Int64N(1 << 40), OwedSince: f.Int64N(1 << 40),
 		Highest: session.Voucher{Cumulative: deposit},
 	}
 	c.Credit, c.Settleable = f.amount(c.Spent), session.Voucher{Cumulative: f.amount(deposit)}
@@ -92,7 +94,15 @@ func fill(t testing.TB, s stores.Store, seed uint64, n int) {
 		for range min(left, 1000) {
 			c := f.channel()
 			price := tempo.AmountFrom(f.Uint64N(1 << 30))
-			b := &channel.Bill{ID: f.id(api.RunRetention), Payer: c.Descriptor.Payer, Channel: c.ID, Collected: f.amount(price), Price: price, Final: f.IntN(2) == 0, Delivered: f.IntN(2) == 0}
+			b := &channel.Bill{
+				ID:        f.id(api.RunRetention),
+				Payer:     c.Descriptor.Payer,
+				Channel:   c.ID,
+				Collected: f.amount(price),
+				Price:     price,
+				Final:     f.IntN(2) == 0,
+				Delivered: f.IntN(2) == 0,
+			}
 			ticket := &channel.Ticket{Key: channel.TicketKey(f.hash()), Bill: b.ID, Charged: f.amount(price)}
 			entries = append(entries, channel.Entry{Channel: c, Bill: b, Ticket: ticket})
 		}
@@ -100,7 +110,9 @@ func fill(t testing.TB, s stores.Store, seed uint64, n int) {
 	}
 	for range 3 {
 		no(s.Commit(channel.Entry{Intent: &channel.Intent{
-			ID: f.id(time.Hour), Kind: channel.IntentClose, Channels: []common.Hash{f.hash()}, Amounts: []tempo.Amount{tempo.AmountFrom(f.Uint64())},
+			ID: f.id(
+				time.Hour,
+			), Kind: channel.IntentClose, Channels: []common.Hash{f.hash()}, Amounts: []tempo.Amount{tempo.AmountFrom(f.Uint64())},
 			Raw: f.bytes(300), Hash: f.hash(), ValidBefore: f.Int64N(1 << 40),
 		}}))
 	}
@@ -109,7 +121,13 @@ func fill(t testing.TB, s stores.Store, seed uint64, n int) {
 	for left := n / 10; left > 0; left -= 50 {
 		done := make(chan error, 50)
 		for range cap(done) {
-			row := job.RunRow{ID: f.id(api.RunRetention), Class: job.RunClass(f.IntN(3)), State: job.RunReplayable, FinishedAt: f.Int64N(1 << 40), Frames: f.bytes(2 + f.IntN(3000))}
+			row := job.RunRow{
+				ID:         f.id(api.RunRetention),
+				Class:      job.RunClass(f.IntN(3)),
+				State:      job.RunReplayable,
+				FinishedAt: f.Int64N(1 << 40),
+				Frames:     f.bytes(2 + f.IntN(3000)),
+			}
 			if f.IntN(5) == 0 {
 				row.State, row.Frames = job.RunErrored, nil
 			}
@@ -117,7 +135,12 @@ func fill(t testing.TB, s stores.Store, seed uint64, n int) {
 		}
 		var rows []job.Row
 		for range cap(done) {
-			row := job.Row{ID: f.id(api.JobRetention), Status: api.JobPending, Attempts: f.IntN(3), Request: api.Request{TxHash: f.hash().Hex(), Context: "why? \u00e9"}}
+			row := job.Row{
+				ID:       f.id(api.JobRetention),
+				Status:   api.JobPending,
+				Attempts: f.IntN(3),
+				Request:  api.Request{TxHash: f.hash().Hex(), Context: "why? \u00e9"},
+			}
 			switch f.IntN(3) {
 			case 0:
 				row.Status, row.Result, row.HTML = api.JobComplete, f.bytes(1+f.IntN(5000)), f.bytes(f.IntN(5000))
@@ -172,7 +195,10 @@ func copyInterrupted(t *testing.T, from, to stores.Location, times int, rnd *ran
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if s, err := stores.Open(t.Context(), to, stores.Options{LeaseWait: 10 * time.Second}); !errors.Is(err, stores.ErrUnfinished) {
+		if s, err := stores.Open(t.Context(), to, stores.Options{LeaseWait: 10 * time.Second, ExpireEvery: -1, Now: func() time.Time { return now }}); !errors.Is(
+			err,
+			stores.ErrUnfinished,
+		) {
 			s.Close()
 			t.Fatalf("a store with an unfinished copy: %v", err)
 		}
@@ -192,7 +218,14 @@ func sumsOf(t testing.TB, at stores.Location) []stores.Sum {
 // checkFilled fails unless each part has the rows that fill wrote.
 func checkFilled(t *testing.T, sums []stores.Sum, n int) {
 	t.Helper()
-	want := map[string]int{"secrets": 1, "bills": n, "tickets": n, "transactions": 3, "runs": (n/10 + 49) / 50 * 50, "jobs": (n/10 + 49) / 50 * 50}
+	want := map[string]int{
+		"secrets":      1,
+		"bills":        n,
+		"tickets":      n,
+		"transactions": 3,
+		"runs":         (n/10 + 49) / 50 * 50,
+		"jobs":         (n/10 + 49) / 50 * 50,
+	}
 	channels := 0
 	for _, s := range sums {
 		if strings.HasSuffix(s.Part, "channels") {
@@ -265,7 +298,16 @@ func TestSumsSeeEachField(t *testing.T) {
 // TestCopyRefuses: nothing is copied into a store that contains something, and a source that
 // changes during the copy is noticed.
 func TestCopyRefuses(t *testing.T) {
-	a, b, c := openForCopy(t, stores.Location{Dir: t.TempDir()}), openForCopy(t, stores.Location{Dir: t.TempDir()}), openForCopy(t, stores.Location{Dir: t.TempDir()})
+	a, b, c := openForCopy(
+		t,
+		stores.Location{Dir: t.TempDir()},
+	), openForCopy(
+		t,
+		stores.Location{Dir: t.TempDir()},
+	), openForCopy(
+		t,
+		stores.Location{Dir: t.TempDir()},
+	)
 	defer func() {
 		for _, s := range []stores.Store{a, b, c} {
 			s.Close()
