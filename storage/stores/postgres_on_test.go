@@ -4,6 +4,8 @@ package stores_test
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -81,6 +83,54 @@ func size(t testing.TB) int {
 		t.Fatalf("TXLENS_COPY_CHANNELS=%q is no number of channels", text)
 	}
 	return n
+}
+
+// copyInterrupted copies a store and breaks the copy off after random batches, so many times.
+// Until the copy has ended nothing opens the second store but another copy.
+func copyInterrupted(t *testing.T, from, to stores.Location, times int, rnd *rand.Rand) []stores.Sum {
+	t.Helper()
+	for n := 0; ; n++ {
+		a, b := openForCopy(t, from), openForCopy(t, to)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := rnd.IntN(4)
+		if n >= times {
+			left = -1
+		}
+		sums, err := stores.Copy(ctx, a, b, func(string, int) {
+			if left == 0 {
+				cancel()
+			}
+			left--
+		})
+		cancel()
+		if bad := errors.Join(a.Close(), b.Close()); bad != nil {
+			t.Fatal(bad)
+		}
+		if err == nil {
+			t.Logf("%d interruptions; %v", n, sums)
+			return sums
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if s, err := stores.Open(t.Context(), to, stores.Options{LeaseWait: 10 * time.Second, ExpireEvery: -1, Now: func() time.Time { return now }}); !errors.Is(
+			err,
+			stores.ErrUnfinished,
+		) {
+			s.Close()
+			t.Fatalf("a store with an unfinished copy: %v", err)
+		}
+	}
+}
+
+func sumsOf(t testing.TB, at stores.Location) []stores.Sum {
+	t.Helper()
+	s := openForCopy(t, at)
+	sums, err := stores.Sums(t.Context(), s)
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return sums
 }
 
 // TestCopyToServer: everything goes from a file to a database server and back, also after
