@@ -17,9 +17,9 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/gethdata"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/gethdata"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
 	"txlens/transport"
 )
 

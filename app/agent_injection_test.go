@@ -14,9 +14,9 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/report"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // abiString is a string as ABIs encode it when it is the only value that is returned.

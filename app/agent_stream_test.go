@@ -9,8 +9,8 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/meter"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
 	"txlens/transport"
 )
 

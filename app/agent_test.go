@@ -15,9 +15,9 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/meter"
-	"txlens/internal/testkit/gethdata"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/gethdata"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
 	"txlens/transport"
 )
 

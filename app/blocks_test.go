@@ -11,9 +11,9 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"txlens/engine/api"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // TestBlocks explains every recorded transaction through the real client. The node

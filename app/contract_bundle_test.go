@@ -18,7 +18,7 @@ import (
 
 	"txlens/app/settings"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // recordedServer is a whole server on a node that answers what a bundle holds,

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // requestRows are those of the table of ExplainRequest.

@@ -19,9 +19,9 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
 	"txlens/storage"
 	"txlens/storage/stores"
+	"txlens/testkit/service"
 	"txlens/transport"
 )
 

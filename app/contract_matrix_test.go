@@ -15,9 +15,9 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // The modes of a server that the rows of the interface are held to.

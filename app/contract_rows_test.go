@@ -9,7 +9,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/mpp"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // jobRows are those of the table of Job.

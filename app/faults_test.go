@@ -9,8 +9,8 @@ import (
 
 	"txlens/app"
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // TestAllWell is the ground on which the faults stand: nothing fails, nothing is partial.

@@ -18,7 +18,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestHole has a case for each hole that was found in the published implementations

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // Numbers at the ends of their ranges.

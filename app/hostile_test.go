@@ -14,8 +14,8 @@ import (
 
 	"txlens/app"
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // TestHostileGround: the invented transaction as such is explained without a complaint.

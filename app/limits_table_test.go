@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // limitRows are those of the table "Limits". Those of money say what they come to where

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestMain runs the tests without the settings of the machine, and holds the answers that

@@ -12,7 +12,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestMatrix has a case for each row of the matrix of problem details (5.5): what a

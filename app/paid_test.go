@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // TestPaidStream: from the challenge to the refund, on one channel.

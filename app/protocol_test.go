@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // protocolCase is one rule of the payment protocol, by its name there.

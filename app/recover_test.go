@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // recovered polls the run until it is there, and gives the hash of its result.

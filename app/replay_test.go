@@ -17,10 +17,10 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/gethdata"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/gethdata"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 	"txlens/transport"
 )
 

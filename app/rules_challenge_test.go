@@ -15,7 +15,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // Rules of challenges and credentials, and of how they travel.

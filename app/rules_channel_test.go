@@ -12,7 +12,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // Rules of channels: opening, vouchers, top-ups, closing.

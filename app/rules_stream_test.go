@@ -8,7 +8,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // Rules of paid streams.

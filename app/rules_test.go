@@ -2,7 +2,7 @@ package app_test
 
 import (
 	"testing"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestRule has a case for each advisory and fix of the published implementations

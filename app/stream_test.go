@@ -13,7 +13,7 @@ import (
 	"txlens/app"
 	"txlens/app/settings"
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 	"txlens/transport"
 )
 

@@ -19,8 +19,8 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
 	"txlens/storage"
+	"txlens/testkit/service"
 	"txlens/transport/client"
 )
 

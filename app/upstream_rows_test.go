@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // upstreamRow is one way in which nodes fail, and what each rail tells of it.

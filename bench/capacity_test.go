@@ -15,7 +15,7 @@ import (
 
 	"txlens/app"
 	"txlens/bench/queue"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // capacityLoads are measured and simulated: so many clients, and so long a node takes for each

@@ -13,8 +13,8 @@ import (
 	"txlens/engine/check"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 )
 
 // largest is the recorded incident with the most frames, as long as there are at most so

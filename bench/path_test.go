@@ -17,7 +17,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/go-json-experiment/json"
 )

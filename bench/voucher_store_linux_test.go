@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/internal/testkit/pgtest"
+	"txlens/testkit/pgtest"
 )
 
 // storeChannels pay at the same time, and send so many vouchers in a round.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // needNode skips where there is no Node.js, or no packages for it.

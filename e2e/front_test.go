@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/internal/testkit/chrome"
+	"txlens/testkit/chrome"
 )
 
 // TestFrontPageInABrowser: the front page of the program fits its window, can be

@@ -16,7 +16,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/chrome"
+	"txlens/testkit/chrome"
 )
 
 var updatePicture = flag.Bool("update-picture", false, "render docs/report.png again")

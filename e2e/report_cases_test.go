@@ -8,7 +8,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // recordedKinds are recorded transactions that reports of each kind are made of.

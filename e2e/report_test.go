@@ -10,7 +10,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/internal/testkit/chrome"
+	"txlens/testkit/chrome"
 )
 
 // looks are the windows that reports are opened in.

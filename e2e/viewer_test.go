@@ -11,7 +11,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/internal/testkit/chrome"
+	"txlens/testkit/chrome"
 )
 
 // tabs are the parts of the report, each with an address of its own.

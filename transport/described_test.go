@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"txlens/internal/testkit/contract"
+	"txlens/testkit/contract"
 	"txlens/transport/discovery"
 )
 

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"txlens/engine/api"
-	"txlens/internal/testkit/contract"
+	"txlens/testkit/contract"
 	"txlens/transport/callers"
 )
 

@@ -18,7 +18,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/contract"
+	"txlens/testkit/contract"
 	"txlens/transport/discovery"
 	"txlens/transport/wire"
 

@@ -21,7 +21,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/internal/testkit/contract"
+	"txlens/testkit/contract"
 )
 
 // script is an Explainer that plays one analysis.

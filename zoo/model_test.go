@@ -14,7 +14,7 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
 	"txlens/engine/api"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 )
 
 // object is JSON.

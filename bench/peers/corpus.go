@@ -14,9 +14,9 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/gethdata"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/gethdata"
+	"txlens/testkit/stubnode"
 )
 
 // one is a transaction that all programs get.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

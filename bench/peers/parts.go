@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // names of the programs in tables; a star marks those that were given Txlens's names.

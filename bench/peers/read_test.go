@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // Names are counted; selectors, topics and calls without a selector are not.

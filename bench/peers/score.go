@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 // ownType is a txType of Txlens.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // table is printed as Markdown.

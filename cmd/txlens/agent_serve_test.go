@@ -15,8 +15,8 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
 )
 
 // TestAgentServed: a server of the command with a model. What the provider cannot be

@@ -11,7 +11,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 	"txlens/transport/admin"
 )
 

@@ -13,9 +13,9 @@ import (
 	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 	"txlens/transport"
 )
 

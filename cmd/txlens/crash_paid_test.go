@@ -10,8 +10,8 @@ import (
 
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // TestRepeatedAfterACrash: a server is killed while a run streams whose vouchers have

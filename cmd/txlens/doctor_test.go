@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // doctorNode is a node of one block with one transaction.

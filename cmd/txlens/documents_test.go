@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/mpp/sandbox"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestDocumentsOfThisServer: what the documents say of payment are the flags of the

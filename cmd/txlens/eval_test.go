@@ -14,11 +14,11 @@ import (
 	"txlens/actors/analysis"
 	"txlens/app"
 	"txlens/engine/api"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/gethdata"
-	script "txlens/internal/testkit/scripted"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/gethdata"
+	script "txlens/testkit/scripted"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // TestEval: the cases that lie beside the demo's bundles are met by the rules, twice

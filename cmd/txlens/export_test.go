@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 const (

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"txlens/app"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 
 	"github.com/klauspost/compress/zstd"
 )

@@ -92,9 +92,9 @@ var onlyIn = map[string]string{
 func apart(pkg string) bool {
 	return slices.Contains([]string{
 		"bench/peers", "cmd/txlens/demogen", "internal/dice", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample",
-		"storage/storagetest", "internal/testkit/stubnode", "internal/testkit/contract", "zoo",
+		"storage/storagetest", "testkit/stubnode", "testkit/contract", "zoo",
 	}, pkg) ||
-		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e") || under(pkg, "internal/testkit")
+		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e") || under(pkg, "testkit")
 }
 
 // TestImportsRunOneWay reads the import lines of every package.

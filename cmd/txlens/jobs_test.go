@@ -16,8 +16,8 @@ import (
 
 	"txlens/app/settings"
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // servedArgs makes the test binary a server: arguments, one a line.

@@ -20,7 +20,7 @@ import (
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 	"txlens/transport/admin"
 	"txlens/transport/client"
 )

@@ -21,8 +21,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/internal/dice"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 // killsWanted is how often the tests that kill do so; TXLENS_KILLS asks for more.

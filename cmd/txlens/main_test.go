@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 	"testing"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 
 	"github.com/alecthomas/kong"
 )

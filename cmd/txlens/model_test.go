@@ -8,7 +8,7 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 const providerKey = "sk-none-of-your-business-0123456789"

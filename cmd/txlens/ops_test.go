@@ -17,8 +17,8 @@ import (
 
 	"txlens/app"
 	"txlens/engine/api"
-	"txlens/internal/testkit/service"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/service"
+	"txlens/testkit/stubnode"
 )
 
 var adminAt = regexp.MustCompile(`"?admin"?[=:]"?([0-9.:]+)`)

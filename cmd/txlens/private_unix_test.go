@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestPrivateFiles: what the program writes that holds secrets, money or what callers

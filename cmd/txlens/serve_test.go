@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestServe starts the command, asks it over HTTP and stops it as a signal would.

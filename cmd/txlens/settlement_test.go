@@ -12,7 +12,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // TestTwoServers: a voucher is sold by the server whose channel it is, and by no other

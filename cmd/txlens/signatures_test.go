@@ -19,7 +19,7 @@ import (
 // declareTheirOwn are the folders that may hash signatures: the package for it, the
 // payment protocol with its sandbox, which must share nothing with what it judges, and
 // the zoo of exploits.
-var declareTheirOwn = []string{"internal/testkit", "bench/peers", "engine/evmsig", "engine/mpp/tempo", "engine/mpp/sandbox", "zoo"}
+var declareTheirOwn = []string{"testkit", "bench/peers", "engine/evmsig", "engine/mpp/tempo", "engine/mpp/sandbox", "zoo"}
 
 // notSignatures are hashes of texts and four-byte constants that look like signatures
 // and are none, by file and what is hashed or typed.

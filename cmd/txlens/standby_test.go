@@ -16,8 +16,8 @@ import (
 
 	"txlens/engine/mpp/sandbox"
 	"txlens/internal/dice"
-	"txlens/internal/testkit/pgtest"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/pgtest"
+	"txlens/testkit/service"
 )
 
 // pair is a server that sells and a standby, on a PostgreSQL with a standby of its own.

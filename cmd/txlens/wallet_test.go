@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/service"
+	"txlens/testkit/service"
 )
 
 // customer uses the wallet's commands at a seller.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"txlens/engine/mpp/sandbox"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // payeeKey is that of parties.mjs.

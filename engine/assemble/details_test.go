@@ -6,7 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // TestDetails: each detail belongs to its line, its places exist, and a transfer has the

@@ -8,7 +8,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/incident"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"

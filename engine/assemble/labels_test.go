@@ -5,8 +5,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 )
 
 // TestLabelsSayWhoGaveThem: each label in the list of addresses has a source, and the

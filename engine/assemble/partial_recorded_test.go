@@ -7,7 +7,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/label"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -5,7 +5,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // TestAddressesHaveRoles: each address has a role, no label repeats the role, and the role

@@ -10,7 +10,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/narrate"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

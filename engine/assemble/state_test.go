@@ -14,7 +14,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/statediff"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"

@@ -6,7 +6,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/check"
 	"txlens/engine/facts"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // BenchmarkLook is the triage alone, of all recorded transactions.

@@ -14,8 +14,8 @@ import (
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"

@@ -11,7 +11,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

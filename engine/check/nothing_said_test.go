@@ -8,7 +8,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -7,7 +7,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // lent has a lender call back with so much of a token; the last call inside repays it.

@@ -13,8 +13,8 @@ import (
 	"txlens/engine/gather"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/recorded"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/recorded"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"

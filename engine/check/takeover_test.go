@@ -9,7 +9,7 @@ import (
 	"txlens/engine/check"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

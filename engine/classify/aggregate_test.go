@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/fixture"
+	"txlens/testkit/scene"
 )
 
 // BenchmarkClassify judges whole recorded blocks; BenchmarkFloor unmarshals the same

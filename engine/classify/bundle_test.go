@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 	"txlens/engine/api"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"

@@ -19,8 +19,8 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/protocol"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/fixture"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"

@@ -13,8 +13,8 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/narrate"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/fixture"
+	"txlens/testkit/scene"
 )
 
 func typeName(v *scene.Judged) string {

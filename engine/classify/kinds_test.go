@@ -3,7 +3,7 @@ package classify_test
 import (
 	"strings"
 	"testing"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

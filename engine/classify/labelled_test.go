@@ -13,8 +13,8 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/label"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/fixture"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/fixture"
+	"txlens/testkit/scene"
 )
 
 // TestRecordedSearchers holds the rules to transactions whose kind others established.

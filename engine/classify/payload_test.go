@@ -9,7 +9,7 @@ import (
 	"testing"
 	"txlens/engine/api"
 	"txlens/engine/facts"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"

@@ -10,7 +10,7 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/label"
 	"txlens/engine/protocol"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"

@@ -14,7 +14,7 @@ import (
 	"txlens/engine/label"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"

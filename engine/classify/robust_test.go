@@ -13,7 +13,7 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

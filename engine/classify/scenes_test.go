@@ -11,7 +11,7 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/label"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

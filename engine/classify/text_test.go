@@ -8,7 +8,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/narrate"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

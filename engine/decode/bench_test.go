@@ -6,7 +6,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 type parsed struct {

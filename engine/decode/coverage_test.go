@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 type tally struct {

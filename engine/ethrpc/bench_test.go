@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 // BenchmarkParseReceipt reads the receipts of a real block, among them one with

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/ethrpc"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 const (

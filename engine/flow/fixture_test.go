@@ -12,7 +12,7 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"

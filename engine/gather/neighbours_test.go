@@ -9,8 +9,8 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // TestNeighbours: the receipts around a trade come in one request, a replay gives the

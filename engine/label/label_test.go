@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

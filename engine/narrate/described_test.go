@@ -6,7 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/scene"
 )
 
 // TestDescribedCall: the headline of a call that moves nothing says what the function is for,

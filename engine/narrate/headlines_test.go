@@ -15,8 +15,8 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/scene"
+	"txlens/testkit/fixture"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -10,7 +10,7 @@ import (
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/gethdata"
+	"txlens/testkit/gethdata"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"

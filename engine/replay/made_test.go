@@ -15,7 +15,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/gethdata"
+	"txlens/testkit/gethdata"
 )
 
 // memory is a State for made-up cases; a hook stands before each answer.

@@ -15,7 +15,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/gethdata"
+	"txlens/testkit/gethdata"
 )
 
 // overRPC reads state the way the program does, with plain queries.

@@ -14,7 +14,7 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/gethdata"
+	"txlens/testkit/gethdata"
 )
 
 // noLeak checks that a test leaves no goroutine behind.

@@ -11,7 +11,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 func parse(t testing.TB, b []byte, lim trace.Limits) *trace.Tree {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 func TestCancellation(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"txlens/engine/trace"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 func TestRetries(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"txlens/engine/trace"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // TestFaults lets a node fail in every way and holds the outcome and the memory. One

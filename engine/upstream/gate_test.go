@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/meter"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // TestGate: a purchase that the gate refuses is not made, metered or recorded, and

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // TestInspect: an endpoint's chain, head, clock and traces.

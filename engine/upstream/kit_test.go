@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"txlens/engine/chain"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/klauspost/compress/zstd"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"txlens/engine/meter"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // TestOutcomesAreTold: each metered call is told once, with how it ended.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

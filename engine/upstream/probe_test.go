@@ -15,8 +15,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/meter"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -17,7 +17,7 @@ import (
 
 	"txlens/engine/meter"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

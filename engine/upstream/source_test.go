@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/meter"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // services is a client whose services are all the stub's.

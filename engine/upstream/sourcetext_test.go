@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/meter"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 )
 
 // TestSourceText: each directory's form comes out as the same files, the

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"txlens/engine/chain"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

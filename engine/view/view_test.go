@@ -17,8 +17,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/view"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 )
 
 func size(t *testing.T, r *api.Result) int {

@@ -19,7 +19,7 @@ import (
 	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/api"
-	"txlens/internal/testkit/pgtest"
+	"txlens/testkit/pgtest"
 )
 
 // pausedURL makes the test binary a process that writes runs until it loses the lease.

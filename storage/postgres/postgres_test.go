@@ -14,8 +14,8 @@ import (
 
 	"txlens/actors/job"
 	"txlens/actors/recordid"
-	"txlens/internal/testkit/pgtest"
 	"txlens/storage/storagetest"
+	"txlens/testkit/pgtest"
 )
 
 var suite = storagetest.Suite{

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"txlens/internal/dice"
-	"txlens/internal/testkit/pgtest"
 	"txlens/storage/stores"
+	"txlens/testkit/pgtest"
 )
 
 func TestMain(m *testing.M) {

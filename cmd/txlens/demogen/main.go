@@ -29,8 +29,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 )
 
 // recordedAt is written into the bundles as their date: 2026-01-01.

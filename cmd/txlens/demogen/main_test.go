@@ -11,7 +11,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 // TestEmbeddedBundles: the bundles of the demo are what this program makes of the

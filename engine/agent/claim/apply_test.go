@@ -10,7 +10,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/check"
 	"txlens/engine/verdict"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/go-json-experiment/json"
 )

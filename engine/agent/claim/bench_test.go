@@ -6,7 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // largest is the case with the most nodes.

@@ -13,7 +13,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

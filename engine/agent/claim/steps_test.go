@@ -8,7 +8,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 )
 
 // TestMergedSteps: a step of the rules goes only for one of the model that says all of

@@ -7,8 +7,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 )
 
 // Targets for the recorded blocks.

@@ -9,7 +9,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 )
 
 // BenchmarkCancel measures how long a turn takes to end after its context has, while

@@ -8,7 +8,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

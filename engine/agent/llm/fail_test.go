@@ -11,7 +11,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 )
 
 // TestRefusedRequests: what a status means, and whether it is worth another try.

@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

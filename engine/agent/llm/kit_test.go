@@ -12,7 +12,7 @@ import (
 	"txlens/engine/agent/llm/anthropic"
 	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/agent/llm/openai"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

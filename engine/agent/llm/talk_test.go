@@ -8,7 +8,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
-	"txlens/internal/testkit/scripted"
+	"txlens/testkit/scripted"
 )
 
 // talk runs a conversation as the agent does: calls are answered, parts go back.

@@ -14,7 +14,7 @@ import (
 	"txlens/engine/check"
 	"txlens/engine/classify"
 	"txlens/engine/verdict"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 )
 
 // TestDeals: the tool gives all deals of each recorded incident, page by page, and says

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/recorded"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

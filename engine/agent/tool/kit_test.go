@@ -15,8 +15,8 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/gethdata"
-	"txlens/internal/testkit/recorded"
+	"txlens/testkit/gethdata"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"

@@ -16,7 +16,7 @@ import (
 	"txlens/engine/replay"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/gethdata"
+	"txlens/testkit/gethdata"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/vm"

@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"txlens/app/settings"
-	"txlens/internal/testkit/contract"
+	"txlens/testkit/contract"
 	"txlens/transport/discovery"
 )
 

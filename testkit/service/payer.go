@@ -19,7 +19,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/internal/testkit/contract"
+	"txlens/testkit/contract"
 	"txlens/transport/discovery"
 )
 

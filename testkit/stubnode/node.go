@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 // RPCError is the error object of JSON-RPC.

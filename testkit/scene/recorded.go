@@ -8,7 +8,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/go-json-experiment/json/jsontext"
 

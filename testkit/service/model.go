@@ -18,8 +18,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
-	"txlens/internal/testkit/gethdata"
-	script "txlens/internal/testkit/scripted"
+	"txlens/testkit/gethdata"
+	script "txlens/testkit/scripted"
 	"txlens/transport"
 )
 

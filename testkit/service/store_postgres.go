@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"txlens/internal/testkit/pgtest"
+	"txlens/testkit/pgtest"
 )
 
 // databases are the URLs of the databases that take the place of files, by the folder.

@@ -12,7 +12,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/go-json-experiment/json/jsontext"
 

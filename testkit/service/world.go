@@ -17,8 +17,8 @@ import (
 	"txlens/app"
 	"txlens/app/settings"
 	"txlens/engine/api"
-	"txlens/internal/testkit/fixture"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/fixture"
+	"txlens/testkit/stubnode"
 
 	"github.com/go-json-experiment/json"
 )

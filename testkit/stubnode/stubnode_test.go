@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 )
 
 const (

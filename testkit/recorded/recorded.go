@@ -13,7 +13,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/trace"
-	"txlens/internal/testkit/fixture"
+	"txlens/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

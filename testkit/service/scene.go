@@ -21,7 +21,7 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/internal/testkit/stubnode"
+	"txlens/testkit/stubnode"
 
 	"github.com/go-json-experiment/json"
 )
