@@ -1,6 +1,12 @@
-# make check runs what must pass before a change lands. It changes nothing outside
-# this folder and installs no package; where a tool is missing, it names the tool and
-# how to install it.
-.PHONY: check
+# The commands of CONTRIBUTING.md. They change nothing outside this folder and
+# install no package; where a tool is missing, they name the tool and how to install it.
+.PHONY: quick check
+
+# quick tests the packages that depend on what changed since BASE, main's merge base by
+# default.
+quick:
+	./.ci/quick $(BASE)
+
+# check runs what must pass before a change lands.
 check:
-	./.ci/check
+	./.ci/check $(BASE)
