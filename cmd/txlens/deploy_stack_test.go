@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -64,43 +62,5 @@ func TestDeploySettings(t *testing.T) {
 		if len(names) < 4 {
 			t.Errorf("%s sets %q", file, names)
 		}
-	}
-}
-
-// TestDashboard: the dashboard shows metrics that there are, from the source of data that
-// is provided.
-func TestDashboard(t *testing.T) {
-	var known []string
-	for _, m := range definedMetrics.FindAllStringSubmatch(readPage(t, "transport/admin/metrics.go"), -1) {
-		known = append(known, "txlens_"+m[1])
-	}
-	var board struct {
-		Panels []struct {
-			Title      string
-			Datasource struct{ UID string }
-			Targets    []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal([]byte(deployFile(t, "monitoring/dashboard.json")), &board); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range board.Panels {
-		if !strings.Contains(deployFile(t, "monitoring/datasource.yaml"), "uid: "+p.Datasource.UID+"\n") {
-			t.Errorf("%s: no source of data %q", p.Title, p.Datasource.UID)
-		}
-		for _, q := range p.Targets {
-			names := regexp.MustCompile(`txlens_[a-z_]+`).FindAllString(q.Expr, -1)
-			for _, name := range names {
-				if !slices.Contains(known, strings.TrimSuffix(name, "_bucket")) {
-					t.Errorf("%s: %s is no metric", p.Title, name)
-				}
-			}
-			if len(names) == 0 {
-				t.Errorf("%s: %s shows nothing", p.Title, q.Expr)
-			}
-		}
-	}
-	if len(board.Panels) < 10 {
-		t.Errorf("%d panels", len(board.Panels))
 	}
 }

@@ -1,12 +1,9 @@
-package main
+package laws
 
 import (
-	"bufio"
 	"go/ast"
 	"go/token"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,7 +12,7 @@ import (
 )
 
 // testSupport are the folders whose code only tests and generators use.
-func testSupport() []string { return []string{"internal", "zoo", "bench", "e2e"} }
+func testSupport() []string { return []string{"internal", "testkit", "zoo", "bench", "e2e"} }
 
 // shared says why the value of an exported package variable can be changed by whoever
 // holds it, or "".
@@ -128,22 +125,22 @@ func assigned(f *ast.File) (out []string) {
 // that is copied when it is read, and no other package assigns to it.
 func TestExportedVariablesAreConstant(t *testing.T) {
 	found := 0
-	eachFile(t, testSupport(), func(path string, fset *token.FileSet, f *ast.File) {
-		exportedVariables(f, func(name *ast.Ident, value, typ ast.Expr) {
+	eachFile(t, testSupport(), func(s *source) {
+		exportedVariables(s.ast, func(name *ast.Ident, value, typ ast.Expr) {
 			found++
 			if why := shared(value, typ); why != "" {
-				t.Errorf("%s: %s %s; hand out copies by a function", fset.Position(name.Pos()), name.Name, why)
+				t.Errorf("%s: the exported variable %s %s, which whoever holds it can change; unexport it and hand out copies by a function", s.at(name), name.Name, why)
 			}
 		})
-		for _, v := range assigned(f) {
-			t.Errorf("%s assigns to %s, or takes its address", path, v)
+		for _, v := range assigned(s.ast) {
+			t.Errorf("%s assigns to %s of another package, or takes its address; pass the value as a parameter or an option", s.path, v)
 		}
 	})
 	if found < 50 {
-		t.Errorf("found %d exported variables", found)
+		t.Errorf("found %d exported variables; the search finds too few", found)
 	}
 	for _, bad := range []string{"x.Y = 1", "x.Y[0] = 1", "x.Y.Z = 1", "x.Y++", "use(&x.Y)", "x.Y.Z[1].W += 2"} {
-		_, f := parseBody(t, bad)
+		f := parseBody(t, bad).ast
 		f.Imports = []*ast.ImportSpec{{Path: &ast.BasicLit{Value: `"txlens/engine/x"`}}}
 		if len(assigned(f)) != 1 {
 			t.Errorf("%s is not seen", bad)
@@ -162,20 +159,20 @@ func initFunctions() map[string]string {
 // TestInitFunctions: code runs before main only where it registers something.
 func TestInitFunctions(t *testing.T) {
 	left := initFunctions()
-	eachFile(t, nil, func(path string, fset *token.FileSet, f *ast.File) {
-		for _, d := range f.Decls {
+	eachFile(t, nil, func(s *source) {
+		for _, d := range s.ast.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || fn.Recv != nil || fn.Name.Name != "init" {
 				continue
 			}
-			if left[path] == "" {
-				t.Errorf("%s: an init function; build the value where it is used, or say in initFunctions why it must run before main", fset.Position(fn.Pos()))
+			if left[s.path] == "" {
+				t.Errorf("%s: an init function; build the value where it is used, or say in initFunctions why it must run before main", s.at(fn))
 			}
-			delete(left, path)
+			delete(left, s.path)
 		}
 	})
 	for path := range left {
-		t.Errorf("%s has no init function any more", path)
+		t.Errorf("initFunctions has %s, which has no init function any more; remove the entry", path)
 	}
 }
 
@@ -185,20 +182,15 @@ var recoverRow = regexp.MustCompile("^\\| `([a-z0-9_/]+\\.go)` \\| `([A-Za-z.]+)
 // TestRecoveredPanics: docs/architecture.md lists each function that recovers from a
 // panic, with the reason, and no other.
 func TestRecoveredPanics(t *testing.T) {
-	file, err := os.Open(filepath.Join("..", "..", "docs", "architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	listed := map[string]bool{}
-	for s := bufio.NewScanner(file); s.Scan(); {
-		if m := recoverRow.FindStringSubmatch(s.Text()); m != nil {
+	for line := range strings.Lines(readPage(t, "docs/architecture.md")) {
+		if m := recoverRow.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
 			listed[m[1]+" "+m[2]] = true
 		}
 	}
 	code := map[string]bool{}
-	eachFile(t, testSupport(), func(path string, _ *token.FileSet, f *ast.File) {
-		for _, d := range f.Decls {
+	eachFile(t, testSupport(), func(s *source) {
+		for _, d := range s.ast.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok {
 				continue
@@ -209,7 +201,7 @@ func TestRecoveredPanics(t *testing.T) {
 					return true
 				}
 				if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "recover" {
-					code[path+" "+functionName(fn)] = true
+					code[s.path+" "+functionName(fn)] = true
 				}
 				return true
 			})
@@ -217,16 +209,16 @@ func TestRecoveredPanics(t *testing.T) {
 	})
 	for _, site := range slices.Sorted(maps.Keys(code)) {
 		if !listed[site] {
-			t.Errorf("%s recovers from panics; say why in docs/architecture.md", site)
+			t.Errorf("%s recovers from panics and is not in docs/architecture.md; let the panic end the process, or add a row with the reason under \"Where panics are recovered\"", site)
 		}
 	}
 	for _, site := range slices.Sorted(maps.Keys(listed)) {
 		if !code[site] {
-			t.Errorf("docs/architecture.md lists %s, which recovers from nothing", site)
+			t.Errorf("docs/architecture.md lists %s, which recovers from nothing; remove the row", site)
 		}
 	}
 	if len(code) < 10 {
-		t.Errorf("found %d functions", len(code))
+		t.Errorf("found %d functions that recover; the search finds too few", len(code))
 	}
 }
 

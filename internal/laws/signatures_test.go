@@ -1,4 +1,4 @@
-package main
+package laws
 
 import (
 	"encoding/hex"
@@ -39,21 +39,24 @@ var notSignatures = []string{
 // TestSignaturesAreDeclaredOnce: topics and selectors come from engine/evmsig.
 func TestSignaturesAreDeclaredOnce(t *testing.T) {
 	known := declared(t)
-	eachFile(t, declareTheirOwn, func(path string, fset *token.FileSet, f *ast.File) {
-		for _, c := range signatureCopies(fset, f, known) {
-			if !slices.ContainsFunc(notSignatures, func(s string) bool {
-				file, what, _ := strings.Cut(s, " ")
-				return file == path && c.what == what
-			}) {
-				t.Errorf("%s:%d: %s: %q", path, c.line, c.why, c.what)
+	used := map[string]bool{}
+	eachFile(t, declareTheirOwn, func(s *source) {
+		for _, c := range signatureCopies(s, known) {
+			exempt := s.path + " " + c.what
+			if used[exempt] = true; !slices.Contains(notSignatures, exempt) {
+				t.Errorf("%s: %q %s; what is no signature is added to notSignatures as %q", c.at, c.what, c.why, exempt)
 			}
 		}
 	})
+	for _, exempt := range notSignatures {
+		if !used[exempt] {
+			t.Errorf("notSignatures has %q, which is hashed or typed no longer; remove the entry", exempt)
+		}
+	}
 
 	found := func(want int, body string) {
 		t.Helper()
-		fset, f := parseBody(t, body)
-		if got := signatureCopies(fset, f, known); len(got) != want {
+		if got := signatureCopies(parseBody(t, body), known); len(got) != want {
 			t.Errorf("%s: found %v, want %d", body, got, want)
 		}
 	}
@@ -80,8 +83,7 @@ func TestSignaturesAreDeclaredOnce(t *testing.T) {
 
 // copied is one signature outside of its package.
 type copied struct {
-	line      int
-	what, why string
+	at, what, why string
 }
 
 // declared are the hashes that engine/evmsig declares, and their first four bytes, in
@@ -90,7 +92,7 @@ func declared(t *testing.T) map[string]bool {
 	t.Helper()
 	m := map[string]bool{}
 	for _, file := range []string{"events.go", "functions.go"} {
-		src, err := os.ReadFile(filepath.Join("..", "..", "engine", "evmsig", file))
+		src, err := os.ReadFile(filepath.Join(root, "engine", "evmsig", file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,32 +111,30 @@ var hexText = regexp.MustCompile(`^(0[xX])?([0-9a-fA-F]{8}|[0-9a-fA-F]{64})$`)
 
 // signatureCopies lists what a file hashes that may be a signature, and the hashes of
 // signatures that it holds as numbers.
-func signatureCopies(fset *token.FileSet, f *ast.File, known map[string]bool) (list []copied) {
-	say := func(n ast.Node, what, why string) {
-		list = append(list, copied{fset.Position(n.Pos()).Line, what, why})
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
+func signatureCopies(s *source, known map[string]bool) (list []copied) {
+	say := func(n ast.Node, what, why string) { list = append(list, copied{s.at(n), what, why}) }
+	ast.Inspect(s.ast, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			switch name := calledName(n); {
 			case name == "NewLegacyKeccak256":
-				say(n, name, "hashes by itself")
+				say(n, name, "makes a hash of its own; declare the signature in engine/evmsig and use that name")
 			case strings.HasPrefix(name, "Keccak256"):
 				for _, arg := range n.Args {
 					if text, ok := textOf(arg); ok {
-						say(n, text, "hashes a text; use evmsig")
+						say(n, text, "is a text that is hashed; declare the signature in engine/evmsig and use that name")
 					}
 				}
 			case (name == "Hash" || name == "Func") && len(n.Args) == 1 && ownedBy(n, "evmsig") && isText(n.Args[0]):
-				say(n, literal(n.Args[0]), "declares a signature; do so in engine/evmsig")
+				say(n, literal(n.Args[0]), "declares a signature; move the declaration to engine/evmsig")
 			}
 		case *ast.CompositeLit:
 			for _, four := range fourBytes(n) {
-				say(n, four, "types a selector; use evmsig")
+				say(n, four, "is four bytes like a selector; use the name of engine/evmsig")
 			}
 		case *ast.BasicLit:
 			if v, ok := hashOf(n); ok && known[v] {
-				say(n, v, "types the hash of a signature; use evmsig")
+				say(n, v, "is the hash of a signature as a number; use the name of engine/evmsig")
 			}
 		}
 		return true

@@ -1,12 +1,9 @@
-package main
+package laws
 
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -21,8 +18,7 @@ func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", maxColumns)
 	found := func(want int, text string) {
 		t.Helper()
-		fset, f := parseFile(t, text)
-		if got := longLines(fset, f, []byte("package p\n"+text)); len(got) != want {
+		if got := longLines(parseFile(t, text)); len(got) != want {
 			t.Errorf("%.60s: found %q, want %d", text, got, want)
 		}
 	}
@@ -35,33 +31,29 @@ func TestLongLines(t *testing.T) {
 	found(0, "var x = []string{\n\"a\", y("+long+"),\n}")
 	found(0, "func f() {\ng(\"a\",\n\""+long+"\", 1)\n}")
 
-	eachFile(t, nil, func(path string, fset *token.FileSet, f *ast.File) {
-		text, err := os.ReadFile(filepath.Join("..", "..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, what := range longLines(fset, f, text) {
-			t.Errorf("%s: %s", path, what)
+	eachFile(t, nil, func(s *source) {
+		for _, what := range longLines(s) {
+			t.Error(what)
 		}
 	})
 }
 
 // longLines lists the lines of a file that are too long and of none of the kinds that
 // may be.
-func longLines(fset *token.FileSet, f *ast.File, text []byte) (found []string) {
+func longLines(s *source) (found []string) {
 	var excused map[int]bool
 	n := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(s.text)) {
 		n++
 		length := utf8.RuneCountInString(strings.TrimRight(line, "\r\n"))
 		if length <= maxColumns {
 			continue
 		}
 		if excused == nil {
-			excused = mayBeLong(fset, f)
+			excused = mayBeLong(s.fset, s.ast)
 		}
 		if !excused[n] && !(strings.HasPrefix(strings.TrimSpace(line), "//") && strings.Contains(line, "https://")) {
-			found = append(found, fmt.Sprintf("line %d has %d characters", n, length))
+			found = append(found, fmt.Sprintf("%s:%d: %d characters, at most %d; break the line", s.path, n, length, maxColumns))
 		}
 	}
 	return found
@@ -102,15 +94,4 @@ func mayBeLong(fset *token.FileSet, f *ast.File) map[int]bool {
 		return true
 	})
 	return lines
-}
-
-// parseFile parses a small file, for the tests of the searches.
-func parseFile(t *testing.T, text string) (*token.FileSet, *ast.File) {
-	t.Helper()
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "made.go", "package p\n"+text, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fset, f
 }

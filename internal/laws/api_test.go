@@ -1,4 +1,4 @@
-package main
+package laws
 
 import (
 	"go/ast"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"txlens/testkit/golden"
 )
 
 // embedded are the packages that other programs import.
@@ -20,30 +22,33 @@ var embedded = []string{"app", "engine/api", "engine/decode", "transport/client"
 // recorded by -update; what is missing breaks them and belongs into the changelog.
 func TestAPI(t *testing.T) {
 	for _, pkg := range embedded {
-		got := exportedDecls(t, filepath.Join("..", "..", filepath.FromSlash(pkg)))
+		got := exportedDecls(t, filepath.Join(root, filepath.FromSlash(pkg)))
 		file := filepath.Join("testdata", "api", strings.ReplaceAll(pkg, "/", "-")+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if len(got) < 20 {
+			t.Errorf("%s has %d declarations; the search finds too few", pkg, len(got))
 		}
-		text, err := os.ReadFile(file)
+		text := []byte(strings.Join(got, "\n") + "\n")
+		if golden.Updating() {
+			golden.Compare(t, file, text)
+			continue
+		}
+		recorded, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-		for _, line := range want {
-			if !slices.Contains(got, line) {
-				t.Errorf("%s has no longer: %s", pkg, line)
-			}
+		compareDecls(t, pkg, got, strings.Split(strings.TrimSuffix(string(recorded), "\n"), "\n"))
+	}
+}
+
+func compareDecls(t *testing.T, pkg string, got, want []string) {
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("%s no longer declares %q, which other programs may use; restore it, or run make generate and say in CHANGELOG.md what to use instead", pkg, line)
 		}
-		for _, line := range got {
-			if !slices.Contains(want, line) {
-				t.Errorf("%s has a new declaration, record it with -update: %s", pkg, line)
-			}
-		}
-		if len(want) < 20 {
-			t.Errorf("%s: %d declarations are recorded", pkg, len(want))
+	}
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("%s declares %q, which is not recorded; unexport it, or run make generate to record it for good", pkg, line)
 		}
 	}
 }

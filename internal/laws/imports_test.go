@@ -1,11 +1,8 @@
-package main
+package laws
 
 import (
-	"fmt"
-	"go/ast"
-	gobuild "go/build"
-	"go/token"
-	"io/fs"
+	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,51 +88,39 @@ var onlyIn = map[string]string{
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
 	return slices.Contains([]string{
-		"bench/peers", "cmd/txlens/demogen", "internal/dice", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample",
+		"bench/peers", "cmd/txlens/demogen", "internal/dice", "internal/generate", "internal/laws", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample",
 		"storage/storagetest", "testkit/stubnode", "testkit/contract", "zoo",
 	}, pkg) ||
 		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e") || under(pkg, "testkit")
 }
 
-// TestImportsRunOneWay reads the import lines of every package.
+// TestImportsRunOneWay compares the imports of every package with mayImport and onlyIn.
 func TestImportsRunOneWay(t *testing.T) {
 	all := projectImports(t)
 	for pkg, imports := range all {
 		checkImports(t, pkg, imports)
 	}
+	for pkg := range mayImport {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(p string) bool { return under(p, pkg) }) {
+			t.Errorf("mayImport has %s, which is no package; remove the entry", pkg)
+		}
+	}
 	if len(all) < len(mayImport) {
-		t.Errorf("read %d packages", len(all))
+		t.Errorf("read %d packages, fewer than mayImport has; the law must see all of them", len(all))
 	}
 }
 
-// projectImports are the imports of every package of the project but those of its
-// tests, by its path below the root.
+// projectImports are the imports of every package of the project but those of its tests,
+// by its path below the root, for all systems and build tags.
 func projectImports(t *testing.T) map[string][]string {
 	t.Helper()
-	root, all := filepath.Join("..", ".."), map[string][]string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		if name := d.Name(); name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && path != root {
-			return filepath.SkipDir
-		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		p, err := gobuild.ImportDir(path, 0)
-		if _, none := err.(*gobuild.NoGoError); none {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		all[filepath.ToSlash(rel)] = p.Imports
-		return nil
+	all := map[string][]string{}
+	eachFile(t, nil, func(s *source) {
+		pkg := s.folder()
+		list := append(all[pkg], s.imports()...)
+		slices.Sort(list)
+		all[pkg] = slices.Compact(list)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return all
 }
 
@@ -149,89 +134,22 @@ func checkImports(t *testing.T, pkg string, imports []string) {
 		house = filepath.ToSlash(filepath.Dir(house))
 	}
 	if house == "." {
-		t.Errorf("%s: say in mayImport what it may import", pkg)
+		t.Errorf("package %s is not in mayImport; add it with the packages that it may import", pkg)
+		return
 	}
 	for _, path := range imports {
 		own, inside := strings.CutPrefix(path, "txlens/")
 		if inside && apart(own) {
-			t.Errorf("%s imports %s, which is for tests", pkg, path)
+			t.Errorf("%s imports %s, which is for tests and generators; move what both need to a package of the program", pkg, path)
+			continue
 		}
 		if inside && !under(own, house) && !slices.ContainsFunc(mayImport[house], func(p string) bool { return under(own, p) }) {
-			t.Errorf("%s imports %s against the direction", pkg, path)
+			t.Errorf("%s imports %s against the direction; move the code to a package that both may import, or add %q to %q of mayImport", pkg, path, own, house)
 		}
 		for module, home := range onlyIn {
 			if under(path, module) && (home == "" || !under(pkg, home)) {
-				t.Errorf("%s imports %s, which belongs to %q alone", pkg, path, home)
+				t.Errorf("%s imports %s, which only %s may import; move the code there, or change onlyIn", pkg, path, cmp.Or(home, "tests"))
 			}
 		}
 	}
-}
-
-// under reports whether path is dir or lies below it.
-func under(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
-
-// maxMethods bounds an interface of the packages that do not judge transactions.
-const maxMethods = 4
-
-// TestSmallInterfaces: a consumer declares what it calls and no more, so no interface in
-// app, actors, transport or storage has more than four methods. Parts that belong
-// together are the fields of a struct.
-func TestSmallInterfaces(t *testing.T) {
-	read := map[string]int{}
-	eachFile(t, []string{"engine", "internal", "cmd", "bench", "e2e", "zoo"}, func(path string, fset *token.FileSet, f *ast.File) {
-		top, _, _ := strings.Cut(path, "/")
-		for _, found := range largeInterfaces(fset, f, func() { read[top]++ }) {
-			t.Errorf("%s: %s", path, found)
-		}
-	})
-	for _, dir := range []string{"actors", "transport"} {
-		if read[dir] == 0 {
-			t.Errorf("read no interface of %s", dir)
-		}
-	}
-
-	found := func(want int, body string) {
-		t.Helper()
-		fset, f := parseBody(t, body)
-		if got := largeInterfaces(fset, f, func() {}); len(got) != want {
-			t.Errorf("%s: found %q, want %d", body, got, want)
-		}
-	}
-	found(0, `type small interface { A(); B(); C(); D() }`)
-	found(1, `type large interface { A(); B(); C(); D(); E() }`)
-	found(1, `type whole interface { Part; A() }`)
-	found(1, `type whole interface { io.Reader }`)
-	found(0, `type set interface { ~int | ~string }`)
-	found(0, `type parts struct { Part; Other }`)
-}
-
-// largeInterfaces lists the interfaces of a file that declare more than maxMethods, or
-// that embed another one, which hides how many they have.
-func largeInterfaces(fset *token.FileSet, f *ast.File, read func()) (found []string) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok {
-			return true
-		}
-		face, ok := spec.Type.(*ast.InterfaceType)
-		if !ok {
-			return true
-		}
-		read()
-		methods, embeds := 0, false
-		for _, m := range face.Methods.List {
-			switch m.Type.(type) {
-			case *ast.FuncType:
-				methods++
-			case *ast.Ident, *ast.SelectorExpr:
-				embeds = true
-			}
-		}
-		if methods > maxMethods || embeds {
-			found = append(found, fmt.Sprintf("line %d: %s has %d methods and others that it embeds: %v",
-				fset.Position(spec.Pos()).Line, spec.Name.Name, methods, embeds))
-		}
-		return true
-	})
-	return found
 }

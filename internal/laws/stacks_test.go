@@ -1,68 +1,12 @@
-package main
+package laws
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 )
-
-// Some facts are stated in one package, and the rest of the project asks it. These
-// tests parse the project's own Go files, tests left out, and look for a second place.
-
-// eachFile parses every Go file outside the given folders.
-func eachFile(t *testing.T, except []string, look func(path string, fset *token.FileSet, f *ast.File)) {
-	t.Helper()
-	root, seen := filepath.Join("..", ".."), 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		if d.IsDir() {
-			name := d.Name()
-			if name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && path != root || slices.Contains(except, rel) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
-			return nil
-		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		seen++
-		look(rel, fset, f)
-		return nil
-	})
-	if err != nil || seen < 100 {
-		t.Errorf("read %d files: %v", seen, err)
-	}
-}
-
-// parseBody makes a file of statements, for the tests of the searches themselves.
-func parseBody(t *testing.T, body string) (*token.FileSet, *ast.File) {
-	t.Helper()
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "made.go", "package p\nfunc _() {\n"+body+"\n}", parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fset, f
-}
 
 // namesOfStack are the places that show the name of a stack; they decide nothing by it.
 var namesOfStack = []string{"cmd/txlens/chains.go", "engine/agent/claim/names.go"}
@@ -70,16 +14,15 @@ var namesOfStack = []string{"cmd/txlens/chains.go", "engine/agent/claim/names.go
 // TestStacksAreAsked: which stack a chain runs is nobody's business outside
 // engine/chain. A difference is a method of chain.Stack.
 func TestStacksAreAsked(t *testing.T) {
-	eachFile(t, []string{"engine/chain"}, func(path string, fset *token.FileSet, f *ast.File) {
-		for _, found := range stackBranches(fset, f, slices.Contains(namesOfStack, path)) {
-			t.Errorf("%s: %s", path, found)
+	eachFile(t, []string{"engine/chain"}, func(s *source) {
+		for _, found := range stackBranches(s, slices.Contains(namesOfStack, s.path)) {
+			t.Error(found)
 		}
 	})
 
 	found := func(want int, body string) {
 		t.Helper()
-		fset, f := parseBody(t, body)
-		if got := stackBranches(fset, f, false); len(got) != want {
+		if got := stackBranches(parseBody(t, body), false); len(got) != want {
 			t.Errorf("%s: found %q, want %d", body, got, want)
 		}
 	}
@@ -104,46 +47,50 @@ func TestStacksAreAsked(t *testing.T) {
 	found(0, `if f.ID == 56 { }`)
 }
 
+// What to do with a place that tells stacks or chains apart.
+const (
+	askStack = "; give chain.Stack a method that answers what is asked here, and call it"
+	askChain = "; give chain.Stack a method or chain.Chain a field for the difference, and read that"
+)
+
 // stackBranches lists the expressions of a file that tell stacks or chains apart.
-func stackBranches(fset *token.FileSet, f *ast.File, mayName bool) (found []string) {
-	say := func(n ast.Node, what string) {
-		found = append(found, fmt.Sprintf("line %d: %s", fset.Position(n.Pos()).Line, what))
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
+func stackBranches(s *source, mayName bool) (found []string) {
+	say := func(n ast.Node, what string) { found = append(found, s.at(n)+": "+what) }
+	ast.Inspect(s.ast, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			switch {
 			case n.Op != token.EQL && n.Op != token.NEQ:
 			case selects(n.X, "Stack") || selects(n.Y, "Stack"):
-				say(n, "compares a stack; ask it")
+				say(n, "compares a stack"+askStack)
 			case tellsChains(n.X, n.Y) || tellsChains(n.Y, n.X):
-				say(n, "compares a chain with a constant; give chain.Stack a method or chain.Chain a field")
+				say(n, "compares a chain with a constant"+askChain)
 			}
 		case *ast.SwitchStmt:
 			switch {
 			case n.Tag == nil:
 			case selects(n.Tag, "Stack"):
-				say(n, "switches on a stack; ask it")
+				say(n, "switches on a stack"+askStack)
 			case slices.ContainsFunc(n.Body.List, func(c ast.Stmt) bool {
 				return slices.ContainsFunc(c.(*ast.CaseClause).List, func(x ast.Expr) bool { return tellsChains(n.Tag, x) })
 			}):
-				say(n, "switches on a chain; give chain.Stack a method or chain.Chain a field")
+				say(n, "switches on a chain"+askChain)
 			}
 		case *ast.TypeAssertExpr:
 			if selects(n.X, "Stack") {
-				say(n, "asserts the type of a stack; ask it")
+				say(n, "asserts the type of a stack"+askStack)
 			}
 		case *ast.IndexExpr:
 			if selects(n.Index, "Stack") {
-				say(n, "looks a stack up; ask it")
+				say(n, "looks a stack up"+askStack)
 			}
 		case *ast.MapType:
 			if s, ok := n.Key.(*ast.SelectorExpr); ok && selects(s, "Stack") {
-				say(n, "maps stacks; ask them")
+				say(n, "maps stacks"+askStack)
 			}
 		case *ast.CallExpr:
 			if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Name" && selects(s.X, "Stack") && !mayName {
-				say(n, "reads the name of a stack; ask the stack instead")
+				say(n, "reads the name of a stack"+askStack+"; a place that only shows the name is added to namesOfStack")
 			}
 		}
 		return true

@@ -1,11 +1,8 @@
-package main
+package laws
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,37 +42,22 @@ var readsText = map[string]string{
 // TestNoDecisionByText: no code decides by text that was rendered for people.
 func TestNoDecisionByText(t *testing.T) {
 	used := map[string]bool{}
-	for _, root := range []string{"engine", "actors", "transport"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", root), func(path string, d fs.DirEntry, err error) error {
-			rel := filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+string(filepath.Separator)))
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "testdata" || apart(rel)):
-				return filepath.SkipDir
-			case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-				return nil
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			for name, found := range decisionsByText(file) {
-				if at := rel + " " + name; readsText[at] != "" {
-					used[at] = true
-				} else {
-					t.Errorf("%s decides by text: %s", at, strings.Join(found, "; "))
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+	eachFile(t, nil, func(s *source) {
+		top, _, _ := strings.Cut(s.path, "/")
+		if !slices.Contains([]string{"engine", "actors", "transport"}, top) || apart(s.folder()) {
+			return
 		}
-	}
+		for name, found := range decisionsByText(s.ast) {
+			at := s.path + " " + name
+			if used[at] = true; readsText[at] == "" {
+				t.Errorf("%s: function %s decides by text for readers (%s); compare a flag, category or other value, or add %q to readsText with the reason",
+					s.path, name, strings.Join(found, "; "), at)
+			}
+		}
+	})
 	for at := range readsText {
 		if !used[at] {
-			t.Errorf("%s does not read text, or does not exist: remove the exemption", at)
+			t.Errorf("readsText has %q, which does not read text or does not exist; remove the entry", at)
 		}
 	}
 }
@@ -84,12 +66,8 @@ func TestNoDecisionByText(t *testing.T) {
 func TestDecisionsByText(t *testing.T) {
 	f := func(body string, want int) {
 		t.Helper()
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() {\n"+body+"\n}", parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := len(decisionsByText(file)["f"]); got != want {
-			t.Errorf("%s: %d reported, want %d: %v", body, got, want, decisionsByText(file)["f"])
+		if got := decisionsByText(parseBody(t, body).ast)["f"]; len(got) != want {
+			t.Errorf("%s: reported %q, want %d", body, got, want)
 		}
 	}
 	f(`strings.HasPrefix(r.Summary, p)`, 1)
