@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,12 +14,11 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/testkit/gethdata"
+	"txlens/testkit/golden"
 	script "txlens/testkit/scripted"
 	"txlens/testkit/service"
 	"txlens/transport"
 )
-
-var updateRequests = flag.Bool("update-requests", false, "write the first requests to models into testdata")
 
 // TestAgentSwap: a plain swap, from nodes and sources, through the libraries of both
 // vendors.
@@ -130,20 +127,7 @@ func TestAgentRequests(t *testing.T) {
 		if !bytes.Equal(bodies[0], bodies[1]) {
 			t.Errorf("%s: two first requests differ: %s", name, service.FirstDifference(bodies[0], bodies[1]))
 		}
-		path := filepath.Join("testdata", "requests", name+".json")
-		if *updateRequests {
-			if err := os.WriteFile(path, bodies[0], 0o644); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(want, bodies[0]) {
-			t.Errorf("%s is not as recorded; if that is meant, run this test with -update-requests: %s", name, service.FirstDifference(bodies[0], want))
-		}
+		golden.Compare(t, filepath.Join("testdata", "requests", name+".json"), bodies[0])
 	}
 	f("anthropic-transfer", "anthropic", gethdata.TokenTransfer)
 	f("openai-transfer", "openai", gethdata.TokenTransfer)

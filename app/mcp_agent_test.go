@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,11 +17,10 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/trace"
 	"txlens/testkit/fixture"
+	"txlens/testkit/golden"
 	"txlens/testkit/recorded"
 	"txlens/transport"
 )
-
-var updateTranscript = flag.Bool("update-transcript", false, "write docs/mcp-transcript.md anew")
 
 // recordings explains recorded transactions, and one that is made up.
 type recordings map[string]*api.Result
@@ -222,27 +220,12 @@ func TestScriptedAgent(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	compareTranscript(t, a.script.String())
+	golden.Compare(t, "../docs/mcp-transcript.md", []byte(transcriptHead+a.script.String()))
 }
 
 const transcriptHead = `# A session of a scripted agent
 
 An agent that knows nothing but the tools of [the Model Context Protocol](mcp.md) explains twenty recorded transactions. Then it pages
 through a made-up transaction of 852 frames and reports the frame that failed. A line that begins with > is a call of a tool; what
-follows is what the agent read from the answer. ` + "`go test ./app -run TestScriptedAgent -update-transcript`" + ` writes this page.
+follows is what the agent read from the answer. ` + "`go test ./app -run TestScriptedAgent -update`" + ` writes this page.
 `
-
-func compareTranscript(t *testing.T, script string) {
-	t.Helper()
-	const path = "../docs/mcp-transcript.md"
-	want := transcriptHead + script
-	if *updateTranscript {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || string(got) != want {
-		t.Errorf("%s differs from what the agent did (%v); write it anew with -update-transcript", path, err)
-	}
-}

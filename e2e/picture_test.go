@@ -2,14 +2,14 @@ package e2e
 
 import (
 	"bytes"
-	"flag"
+	"cmp"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/png"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"testing"
 
 	"txlens/actors/analysis"
@@ -17,16 +17,15 @@ import (
 	"txlens/engine/report"
 	"txlens/engine/upstream"
 	"txlens/testkit/chrome"
+	"txlens/testkit/golden"
 )
 
-var updatePicture = flag.Bool("update-picture", false, "render docs/report.png again")
-
 // TestReportPicture: the picture of the README is small enough to be loaded with it. With
-// -update-picture it is rendered from the first transaction of the demo.
+// -update it is rendered from the first transaction of the demo.
 func TestReportPicture(t *testing.T) {
 	const width, height, most = 1000, 960, 150_000
 	path := filepath.Join("..", "docs", "report.png")
-	if *updatePicture {
+	if golden.Updating() {
 		page := chrome.Start(t).Open(t, demoReport(t), chrome.Look{Width: width, Height: height})
 		full, err := png.Decode(bytes.NewReader(page.Screenshot()))
 		if err != nil {
@@ -36,9 +35,7 @@ func TestReportPicture(t *testing.T) {
 		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewColors(full, image.Rect(0, 0, width, height))); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, small.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		golden.Compare(t, path, small.Bytes())
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -83,7 +80,9 @@ func fewColors(from image.Image, part image.Rectangle) *image.Paletted {
 	for c := range count {
 		all = append(all, c)
 	}
-	sort.Slice(all, func(i, j int) bool { return count[all[i]] > count[all[j]] })
+	slices.SortFunc(all, func(a, b color.RGBA) int {
+		return cmp.Or(count[b]-count[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B), int(a.A)-int(b.A))
+	})
 	var palette color.Palette
 	for _, c := range all[:min(64, len(all))] {
 		palette = append(palette, c)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-)
 
-var update = flag.Bool("update", false, "write the table of settings into docs/operating.md")
+	"txlens/testkit/golden"
+)
 
 func settingsOfServe(t testing.TB) []*kong.Flag {
 	t.Helper()
@@ -85,20 +84,11 @@ func TestDocsHaveAllSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, rest, found := strings.Cut(string(text), begin)
-	there, after, ended := strings.Cut(rest, end)
+	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatal("docs/operating.md has no table of settings")
+		t.Fatalf("docs/operating.md has no table of settings; put it between %q and %q", begin, end)
 	}
-	want := settingsTable(settingsOfServe(t))
-	if *update {
-		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if there != want {
-		t.Errorf("the table of docs/operating.md is not that of the flags; run this test with -update. It has\n%s\nwant\n%s", there, want)
-	}
+	golden.Compare(t, path, []byte(before+begin+settingsTable(settingsOfServe(t))+end+after))
 }
 
 func settingsIn(t *testing.T, text string) (path string) {

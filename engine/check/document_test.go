@@ -1,17 +1,14 @@
 package check
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"txlens/engine/api"
 	"txlens/engine/verdict"
+	"txlens/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the generated pages in docs")
 
 // document is docs/checks.md, made of the registries of checks and flags.
 func document() string {
@@ -71,19 +68,7 @@ func yes(b bool) string {
 
 // TestDocument: docs/checks.md is what the registries say.
 func TestDocument(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "checks.md")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(document()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || string(got) != document() {
-		t.Errorf("docs/checks.md differs from the registries (%v); run this test with -update", err)
-	}
+	golden.Compare(t, filepath.Join("..", "..", "docs", "checks.md"), []byte(document()))
 }
 
 // TestRegistry: each check has a name and a title of its own and does something.

@@ -8,9 +8,6 @@ import (
 // AssumeLoan has the rules take every transaction for one with a flash loan.
 func AssumeLoan(on bool) { assumeLoan = on }
 
-// Update has tests write the pages that they compare.
-var Update = update
-
 // Hits describes each place where a rule of outcomes fired, with all that the finding and
 // its sentence are made of.
 func (r *Report) Hits() (out []string) {

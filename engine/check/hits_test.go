@@ -2,14 +2,13 @@ package check_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/engine/check"
 	"txlens/engine/trace"
+	"txlens/testkit/golden"
 )
 
 // judgement holds the scenes of a test, and the descriptions of their hits in the same order.
@@ -47,35 +46,6 @@ func judged(t *testing.T, root *trace.Frame) *assemble.Case {
 
 // compare compares a text with the file of the test that has this suffix.
 func compare(t *testing.T, suffix, out string) {
-	file := filepath.Join("testdata", "hits", strings.ReplaceAll(t.Name(), "/", "-")+suffix)
-	if *check.Update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(out), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := strings.Split(out, "\n"), strings.Split(string(raw), "\n")
-	scene := ""
-	for i := range max(len(got), len(want)) {
-		var g, w string
-		if i < len(got) {
-			g = got[i]
-		}
-		if i < len(want) {
-			w = want[i]
-		}
-		if strings.HasPrefix(w, "scene ") {
-			scene = w
-		}
-		if g != w {
-			t.Errorf("%s of %s:\ngot  %s\nwant %s", scene, file, g, w)
-			return
-		}
-	}
+	t.Helper()
+	golden.Compare(t, filepath.Join("testdata", "hits", strings.ReplaceAll(t.Name(), "/", "-")+suffix), []byte(out))
 }

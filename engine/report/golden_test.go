@@ -2,31 +2,16 @@ package report
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/testkit/golden"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, got []byte) {
+func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; look at it with -update and git diff\n%s", name, got)
-	}
+	golden.Compare(t, filepath.Join("testdata", name), got)
 }
 
 func samples() map[string]*api.Result {
@@ -39,15 +24,15 @@ func TestGolden(t *testing.T) {
 		if err := Text(&b, r, TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".txt", b.Bytes())
-		golden(t, name+".mmd", []byte(Mermaid(r)))
+		compareGolden(t, name+".txt", b.Bytes())
+		compareGolden(t, name+".mmd", []byte(Mermaid(r)))
 	}
 }
 
 // TestGoldenHTML: a page with all sections; look at it in a browser after a change.
 func TestGoldenHTML(t *testing.T) {
-	golden(t, "swap.html", []byte(page1(t, swap())))
-	golden(t, "drained.html", []byte(page1(t, drained())))
+	compareGolden(t, "swap.html", []byte(page1(t, swap())))
+	compareGolden(t, "drained.html", []byte(page1(t, drained())))
 }
 
 func TestSameBytesEachTime(t *testing.T) {

@@ -3,8 +3,6 @@ package discovery
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,9 +12,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"txlens/engine/api"
+	"txlens/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var limits = Limits{Body: 65536, Head: 16384, Deadline: 120 * time.Second, Heartbeat: 15 * time.Second, RunRecord: 16 << 20}
 
@@ -57,18 +54,7 @@ func TestGolden(t *testing.T) {
 				}
 				got = b.Bytes()
 			}
-			file := filepath.Join("testdata", name, path)
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s differs (%v); look at it with -update and git diff", file, err)
-			}
+			golden.Compare(t, filepath.Join("testdata", name, path), got)
 		}
 	}
 }

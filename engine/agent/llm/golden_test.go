@@ -1,10 +1,8 @@
 package llm_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,27 +10,14 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
+	"txlens/testkit/golden"
 	"txlens/testkit/scripted"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares text with a file of testdata.
-func golden(t *testing.T, name, text string) {
+// compareGolden compares text with a file of testdata.
+func compareGolden(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs, got:\n%s", name, text)
-	}
+	golden.Compare(t, filepath.Join("testdata", name), []byte(text))
 }
 
 // asText words requests byte for byte. Only the length of the body and what the
@@ -56,7 +41,7 @@ func TestRequestsAreAsRecorded(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		s := conversation()
 		talk(t, v.to(t, s, llmhttp.Limits{}), ask(), 3)
-		golden(t, v.name+"_conversation.txt", asText(s.Requests()))
+		compareGolden(t, v.name+"_conversation.txt", asText(s.Requests()))
 	})
 }
 
@@ -76,5 +61,5 @@ func TestThinkingIsAskedForByModel(t *testing.T) {
 			fmt.Fprintf(&b, "%s thinking %d must %q: %s\n", model, ask.Thinking, ask.MustCall, memberOf(s.Requests()[0].Body, "thinking", "output_config", "tool_choice"))
 		}
 	}
-	golden(t, "anthropic_thinking.txt", b.String())
+	compareGolden(t, "anthropic_thinking.txt", b.String())
 }

@@ -30,7 +30,7 @@ func TestStreamsAreReadAsRecorded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden(t, filepath.Join("streams", name+".txt"), readStream(t, v, stream))
+				compareGolden(t, filepath.Join("streams", name+".txt"), readStream(t, v, stream))
 			})
 		}
 	}

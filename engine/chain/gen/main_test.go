@@ -25,7 +25,7 @@ func TestTableIsCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("the table is not what the generator makes (%v)", err)
+			t.Errorf("engine/chain/table.json is not what the generator makes (%v); run go generate ./engine/chain, or make generate", err)
 		}
 	}
 }

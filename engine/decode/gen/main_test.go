@@ -24,7 +24,7 @@ func TestTablesAreCurrent(t *testing.T) {
 		}
 		want, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the generator makes (%v)", name, err)
+			t.Errorf("engine/decode/%s is not what the generator makes (%v); run go generate ./engine/decode, or make generate", name, err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestTableIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("table.tsv differs from its list; run go generate ./engine/incident")
+		t.Error("table.tsv differs from its list; run go generate ./engine/incident, or make generate")
 	}
 }
 
