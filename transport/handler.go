@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/transport/wire"
@@ -182,14 +181,8 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	leave, ok := s.enter(ctx)
+	free, ok := s.enter(ctx)
 	if !ok {
-		return
-	}
-	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(ctx.RemoteAddr())}, 0)
-	if err != nil {
-		leave()
-		s.tooBusy(ctx)
 		return
 	}
 	job := RunSpec{ID: idOf(ctx), Request: req, Finish: s.finish}
@@ -198,12 +191,11 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		other = "text/html"
 	}
 	if wantsStream(&ctx.Request.Header, other) {
-		job.free = func() { slot.Release(); leave() }
+		job.free = free
 		s.stream(ctx, job, nil)
 		return
 	}
-	defer leave()
-	defer slot.Release()
+	defer free()
 	s.block(ctx, job)
 }
 

@@ -49,15 +49,18 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeJobsOff, "this server takes no jobs; use POST /explain")
 		return
 	}
-	if !takeOf(ctx, visitOf(ctx).caller) {
+	uncount, err := count(visitOf(ctx).caller)
+	if err != nil {
+		s.notAdmitted(ctx, err)
 		return
 	}
-	err := s.room()
+	err = s.room()
 	id := ""
 	if err == nil {
 		id, err = s.cfg.Jobs.Submit(req)
 	}
 	if err != nil {
+		uncount()
 		s.notSubmitted(ctx, err)
 		return
 	}

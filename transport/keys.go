@@ -2,12 +2,14 @@ package transport
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
@@ -32,35 +34,87 @@ func (s *Server) caller(ctx *fasthttp.RequestCtx, pattern string) (who *callers.
 	return who, true
 }
 
-// enter counts an analysis of a caller and takes a place for it; leave gives the place back.
-// A caller who has no key counts for nothing. Where it is not ok the answer is given.
-func (s *Server) enter(ctx *fasthttp.RequestCtx) (leave func(), ok bool) {
-	who := visitOf(ctx).caller
-	if who == nil {
-		return func() {}, true
-	}
-	leave, ok = who.Enter()
-	if !ok {
-		refuseKey(ctx, 5*time.Second, "too many analyses of this key are running; wait for one of them to end")
-		return nil, false
-	}
-	if !takeOf(ctx, who) {
-		leave()
-		return nil, false
-	}
-	return leave, true
+// keyError refuses an analysis because its key has used up what it may.
+type keyError struct {
+	wait    time.Duration // until there is room for another
+	message string
 }
 
-// takeOf counts an analysis of a caller, who may be nil.
-func takeOf(ctx *fasthttp.RequestCtx, who *callers.Caller) bool {
+func (e *keyError) Error() string { return e.message }
+
+// share is what one analysis takes of what its caller may. An analysis without a key takes
+// nothing.
+type share struct{ leave, uncount func() }
+
+// refused returns all of a share, because the analysis does not begin.
+func (s share) refused() {
+	s.uncount()
+	s.leave()
+}
+
+func nothing() {}
+
+// takeShare takes a place and counts an analysis. The error is a *keyError; then the caller
+// has lost nothing.
+func takeShare(who *callers.Caller) (share, error) {
 	if who == nil {
-		return true
+		return share{nothing, nothing}, nil
 	}
-	wait, ok := who.Take(time.Now())
+	leave, ok := who.Enter()
 	if !ok {
-		refuseKey(ctx, wait, "this key has used up its analyses of the minute; ask again later")
+		return share{}, &keyError{5 * time.Second, "too many analyses of this key are running; wait for one of them to end"}
 	}
-	return ok
+	uncount, err := count(who)
+	if err != nil {
+		leave()
+		return share{}, err
+	}
+	return share{leave, uncount}, nil
+}
+
+// count counts an analysis of a caller, who may be nil; uncount takes that back.
+func count(who *callers.Caller) (uncount func(), err error) {
+	if who == nil {
+		return nothing, nil
+	}
+	uncount, wait, ok := who.Take(time.Now())
+	if !ok {
+		return nil, &keyError{wait, "this key has used up its analyses of the minute; ask again later"}
+	}
+	return uncount, nil
+}
+
+// admit takes all that an analysis needs, and free gives it back. The error is a *keyError or
+// api.ErrBusy; then nothing was taken, and the analysis does not count.
+func (s *Server) admit(who *callers.Caller, from net.Addr) (free func(), err error) {
+	mine, err := takeShare(who)
+	if err != nil {
+		return nil, err
+	}
+	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(from)}, 0)
+	if err != nil {
+		mine.refused()
+		return nil, api.ErrBusy
+	}
+	return func() { slot.Release(); mine.leave() }, nil
+}
+
+// enter is admit for a request. Where it is not ok the answer is given.
+func (s *Server) enter(ctx *fasthttp.RequestCtx) (free func(), ok bool) {
+	free, err := s.admit(visitOf(ctx).caller, ctx.RemoteAddr())
+	if err != nil {
+		s.notAdmitted(ctx, err)
+	}
+	return free, err == nil
+}
+
+// notAdmitted answers the error of admit or count.
+func (s *Server) notAdmitted(ctx *fasthttp.RequestCtx, err error) {
+	if refused, ok := errors.AsType[*keyError](err); ok {
+		refuseKey(ctx, refused.wait, refused.message)
+		return
+	}
+	s.tooBusy(ctx)
 }
 
 func refuseKey(ctx *fasthttp.RequestCtx, wait time.Duration, message string) {
@@ -75,19 +129,8 @@ type callerAddr struct {
 	who *callers.Caller
 }
 
-// enterOf is enter for a call of the Model Context Protocol.
-func enterOf(call mcp.Call) (leave func(), err error) {
-	from, keyed := call.Origin.(callerAddr)
-	if !keyed || from.who == nil {
-		return func() {}, nil
-	}
-	leave, ok := from.who.Enter()
-	if !ok {
-		return nil, api.ErrBusy
-	}
-	if _, ok := from.who.Take(time.Now()); !ok {
-		leave()
-		return nil, api.ErrBusy
-	}
-	return leave, nil
+// callerOf is the caller of a call of the Model Context Protocol, nil without a key.
+func callerOf(call mcp.Call) *callers.Caller {
+	from, _ := call.Origin.(callerAddr)
+	return from.who
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/transport/mcp"
 	"txlens/transport/wire"
@@ -29,16 +28,11 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 	if err := m.s.cfg.Explainer.Check(req); err != nil {
 		return nil, err
 	}
-	leave, err := enterOf(call)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	slot, err := m.s.slots.Acquire(m.s.base, slots.Holder{Origin: origin(remoteOf(call))}, 0)
+	free, err := m.s.admit(callerOf(call), remoteOf(call))
 	if err != nil {
 		return nil, api.ErrBusy
 	}
-	defer slot.Release()
+	defer free()
 	work, cancel := m.s.begin()
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(errClientGone) })()
@@ -70,15 +64,16 @@ func (m mcpService) Start(_ context.Context, call mcp.Call, req api.Request) (*m
 	if err := m.s.room(); err != nil {
 		return nil, err
 	}
-	leave, err := enterOf(call)
+	mine, err := takeShare(callerOf(call))
 	if err != nil {
-		return nil, err
+		return nil, api.ErrBusy
 	}
-	defer leave()
 	id, err := m.s.cfg.Jobs.Submit(req)
 	if err != nil {
+		mine.refused()
 		return nil, err
 	}
+	mine.leave()
 	return &mcp.Run{ID: id}, nil
 }
 

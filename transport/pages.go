@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/report"
@@ -148,17 +147,11 @@ func (s *Server) explainOnPage(ctx *fasthttp.RequestCtx, req api.Request) {
 		s.failWith(ctx, err)
 		return
 	}
-	leave, ok := s.enter(ctx)
+	free, ok := s.enter(ctx)
 	if !ok {
 		return
 	}
-	defer leave()
-	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(ctx.RemoteAddr())}, 0)
-	if err != nil {
-		s.tooBusy(ctx)
-		return
-	}
-	defer slot.Release()
+	defer free()
 	s.block(ctx, RunSpec{ID: idOf(ctx), Request: req, Finish: s.finish})
 }
 

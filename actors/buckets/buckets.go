@@ -29,8 +29,14 @@ func New[K comparable](perSecond float64, burst int) *Set[K] {
 // Take takes a token of a party and returns how long to wait before using it. ok is false if
 // the wait would exceed most; then no token is taken.
 func (s *Set[K]) Take(key K, now time.Time, most time.Duration) (wait time.Duration, ok bool) {
+	wait, _, ok = s.Reserve(key, now, most)
+	return wait, ok
+}
+
+// Reserve is Take, and undo gives the token back: another limit refused what it was for.
+func (s *Set[K]) Reserve(key K, now time.Time, most time.Duration) (wait time.Duration, undo func(), ok bool) {
 	if s.rate <= 0 {
-		return 0, true
+		return 0, func() {}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,11 +49,12 @@ func (s *Set[K]) Take(key K, now time.Time, most time.Duration) (wait time.Durat
 		s.all[key] = b
 	}
 	r := b.ReserveN(now, 1)
+	undo = sync.OnceFunc(func() { r.CancelAt(now) })
 	if wait = r.DelayFrom(now); !r.OK() || wait > most {
-		r.CancelAt(now)
-		return 0, false
+		undo()
+		return 0, nil, false
 	}
-	return wait, true
+	return wait, undo, true
 }
 
 // forget drops full buckets, which are equal to new ones. If none is full, it drops all of

@@ -25,6 +25,30 @@ func TestTake(t *testing.T) {
 	f("a", 500*time.Millisecond, 0, 0, true)
 }
 
+// TestReserve: a token that is given back can be taken again, once.
+func TestReserve(t *testing.T) {
+	s := New[string](1, 2)
+	now := time.Unix(1_900_000_000, 0)
+	s.Take("a", now, 0)
+	_, undo, ok := s.Reserve("a", now, 0)
+	if _, taken := s.Take("a", now, 0); !ok || taken {
+		t.Fatalf("%t, %t: want the last token, and then none", ok, taken)
+	}
+	undo()
+	undo()
+	if _, ok := s.Take("a", now, 0); !ok {
+		t.Error("the token was not given back")
+	}
+	if _, ok := s.Take("a", now, 0); ok {
+		t.Error("the token was given back twice")
+	}
+	if _, undo, ok := New[int](0, 1).Reserve(1, now, 0); !ok {
+		t.Error("refused without a limit")
+	} else {
+		undo()
+	}
+}
+
 func TestNoLimit(t *testing.T) {
 	s := New[int](0, 5)
 	for range 100 {

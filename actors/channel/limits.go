@@ -77,15 +77,18 @@ func (l *limits) voucher(ctx context.Context, channel common.Hash, now time.Time
 	}
 }
 
-// broadcast counts a transaction that is about to be sent for a payer.
+// broadcast counts a transaction that is about to be sent for a payer. What is refused does not
+// count.
 func (l *limits) broadcast(payer common.Address, origin netip.Prefix, now time.Time) error {
-	if _, ok := l.payers.Take(payer, now, 0); !ok {
+	_, undo, ok := l.payers.Reserve(payer, now, 0)
+	if !ok {
 		return mpp.RateLimited(time.Minute, "Too many openings and top-ups by this payer.")
 	}
 	if !origin.IsValid() {
 		return nil
 	}
 	if _, ok := l.origins.Take(origin, now, 0); !ok {
+		undo()
 		return mpp.RateLimited(time.Minute, "Too many openings and top-ups from this address.")
 	}
 	return nil

@@ -168,15 +168,16 @@ func (k *Keys) Find(key []byte) *Caller { return k.byHash[sha256.Sum256(key)] }
 // Len is the number of callers.
 func (k *Keys) Len() int { return len(k.byHash) }
 
-// Take counts one analysis. If there were too many it is not ok, and after wait there is
-// room for another.
-func (c *Caller) Take(now time.Time) (wait time.Duration, ok bool) {
+// Take counts one analysis, and undo takes that back. If there were too many it is not ok,
+// and after wait there is room for another.
+func (c *Caller) Take(now time.Time) (undo func(), wait time.Duration, ok bool) {
 	r := c.limiter.ReserveN(now, 1)
+	undo = sync.OnceFunc(func() { r.CancelAt(now) })
 	if wait = r.DelayFrom(now); wait > 0 {
-		r.CancelAt(now)
-		return wait, false
+		undo()
+		return nil, wait, false
 	}
-	return 0, true
+	return undo, 0, true
 }
 
 // Enter takes a place among those that run at a time; leave gives it back, once.

@@ -63,13 +63,13 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestTake: the rate is that of the line, and what was refused does not count.
+// TestTake: the rate is that of the line, and what was refused or undone does not count.
 func TestTake(t *testing.T) {
 	c := newCaller("alice", 12, 1) // two at a stroke, then one every 5 s
 	now := time.Unix(1_900_000_000, 0)
 	f := func(after, wantWait time.Duration, want bool) {
 		t.Helper()
-		if wait, ok := c.Take(now.Add(after)); wait.Round(time.Millisecond) != wantWait || ok != want {
+		if _, wait, ok := c.Take(now.Add(after)); wait.Round(time.Millisecond) != wantWait || ok != want {
 			t.Errorf("after %s: %s, %v", after, wait, ok)
 		}
 	}
@@ -79,6 +79,16 @@ func TestTake(t *testing.T) {
 	f(0, 5*time.Second, false)
 	f(3*time.Second, 2*time.Second, false)
 	f(5*time.Second, 0, true)
+	f(5*time.Second, 5*time.Second, false)
+
+	undo, _, ok := c.Take(now.Add(10 * time.Second))
+	if !ok {
+		t.Fatal("no analysis after 10 s")
+	}
+	undo()
+	undo()
+	f(10*time.Second, 0, true)
+	f(10*time.Second, 5*time.Second, false)
 }
 
 // TestEnter: no more than allowed are inside at a time, and leaving twice counts once.
