@@ -13,6 +13,7 @@ import (
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/engine/api"
+	"txlens/testkit/size"
 )
 
 // putRuns writes n records of about 4 KB, many at a time, and returns their ids.
@@ -272,15 +273,11 @@ func TestRunChangesClass(t *testing.T) {
 	}
 }
 
-// TestBoundHolds writes records of all sizes at full speed for some seconds, or for the time
+// TestBoundHolds writes records of all sizes at full speed, so many or for the time
 // in TXLENS_SOAK, and compares the file with its bound. No paid record is lost.
 func TestBoundHolds(t *testing.T) {
-	records := 40_000
-	if testing.Short() || underRace {
-		records = 12_000 // enough to fill the bound twice
-	}
-	length, err := time.ParseDuration(os.Getenv("TXLENS_SOAK"))
-	bound := int64(64 << 20)
+	records, bound := size.Of(5000, 40_000), size.Of[int64](32<<20, 64<<20) // more than the bound holds
+	soak, err := time.ParseDuration(os.Getenv("TXLENS_SOAK"))
 	if err == nil {
 		records, bound = 1<<62, 1_000_000_000
 	}
@@ -289,19 +286,19 @@ func TestBoundHolds(t *testing.T) {
 	began, told := time.Now(), time.Now()
 	var paid []string
 	var most int64
-	for i := 0; i < records && (length == 0 || time.Since(began) < length); i += 50 {
+	for i := 0; i < records && (soak == 0 || time.Since(began) < soak); i += 50 {
 		rows := make([]job.RunRow, 50)
 		for j := range rows {
 			c.add(time.Second)
-			size := 500 + rnd.IntN(8000)
+			length := 500 + rnd.IntN(8000)
 			if rnd.IntN(100) == 0 {
-				size = rnd.IntN(1 << 20)
+				length = rnd.IntN(1 << 20)
 			}
 			class := []job.RunClass{job.RunUnmeteredStream, job.RunUnmeteredBlocking, job.RunUnmeteredBlocking, job.RunUnmeteredBlocking}[rnd.IntN(4)]
 			if rnd.IntN(500) == 0 {
 				class = job.RunPaid
 			}
-			rows[j] = job.RunRow{ID: idAt(c.Now(), rnd), Class: class, State: job.RunReplayable, Frames: noise(rnd, size)}
+			rows[j] = job.RunRow{ID: idAt(c.Now(), rnd), Class: class, State: job.RunReplayable, Frames: noise(rnd, length)}
 			if class == job.RunPaid {
 				paid = append(paid, rows[j].ID)
 			}
@@ -314,7 +311,7 @@ func TestBoundHolds(t *testing.T) {
 			told = time.Now()
 			t.Logf("%s: %d records, file %d, live %d, evicted %d", time.Since(began).Round(time.Second), i, most, s.Usage().Live, s.Usage().Evicted)
 		}
-		if i%5000 == 0 {
+		if i%size.Of(1000, 5000) == 0 {
 			if _, err := s.Expire(); err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,7 @@ import (
 	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
+	"txlens/testkit/size"
 )
 
 // wholeFile is a database with branches, overflowing leaves and an inline bucket,
@@ -104,10 +105,7 @@ func damage(whole []byte, r *rand.Rand) []byte {
 }
 
 func TestDamagedFile(t *testing.T) {
-	rounds := 150
-	if testing.Short() || underRace {
-		rounds = 40
-	}
+	rounds := size.Of(40, 150)
 	c := newClock()
 	file, ids := wholeFile(t, c, 150)
 	dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 
 	"txlens/actors/job"
 	"txlens/engine/api"
+	"txlens/testkit/size"
 )
 
 // model is the store as a plain map.
@@ -40,12 +41,8 @@ func (m *model) unfinished() []job.Row {
 // TestAgainstModel runs random operations on the store and on a map, and compares
 // what each says.
 func TestAgainstModel(t *testing.T) {
-	seeds, steps := uint64(4), 1000
-	if testing.Short() || underRace {
-		seeds, steps = 2, 400
-	}
-	for seed := range seeds {
-		runModel(t, rand.New(rand.NewPCG(seed, 7)), steps)
+	for seed := range size.Of[uint64](2, 4) {
+		runModel(t, rand.New(rand.NewPCG(seed, 7)), size.Of(300, 1000))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
 	"txlens/internal/powercut"
+	"txlens/testkit/size"
 )
 
 // powercutEnv has a child write to a folder: its value is the way, a colon and the
@@ -156,12 +157,12 @@ func recordWrites(t *testing.T, how, root, dir string) *powercut.Recording {
 // was acknowledged before and during the recording. TXLENS_CUTS asks for more.
 func cutMany(t *testing.T, rec *powercut.Recording, dir string, before []string, enough func(lost []string) bool) (lost []string) {
 	t.Helper()
-	cuts := 40
+	cuts := size.Of(8, 40)
 	if text := os.Getenv("TXLENS_CUTS"); text != "" {
 		cuts = must(strconv.Atoi(text))(t)
 	}
 	rnd := dice.New(t)
-	moments := slices.Repeat(rec.Renamed(), 3)
+	moments := slices.Repeat(rec.Renamed(), size.Of(1, 3))
 	for range cuts {
 		moments = append(moments, rnd.IntN(rec.Len()+1))
 	}
