@@ -5,7 +5,6 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/testkit/fixture"
 	"txlens/testkit/recorded"
 )
 
@@ -13,11 +12,11 @@ import (
 // protocol of a result is not among the others that took part.
 func TestLabelsSayWhoGaveThem(t *testing.T) {
 	labels, graded, others := 0, 0, 0
-	fixture.EachBenign(t, func(b *fixture.Benign) {
-		r := assemble.Result(recorded.Benign(t, b))
+	recorded.SampleBenign(t, func(ev *assemble.Evidence) {
+		r := assemble.Result(ev)
 		for _, a := range r.Addresses {
 			if (a.Label == "") != (a.LabelSource == "") || a.Label == "" && a.LabelConfidence != "" {
-				t.Errorf("%s: %s has the label %q from %q, %q", b.Hash, a.Address, a.Label, a.LabelSource, a.LabelConfidence)
+				t.Errorf("%s: %s has the label %q from %q, %q", ev.TxHash, a.Address, a.Label, a.LabelSource, a.LabelConfidence)
 			}
 			if a.Label != "" {
 				labels++
@@ -32,7 +31,7 @@ func TestLabelsSayWhoGaveThem(t *testing.T) {
 		}
 		for _, p := range r.Protocols {
 			if p == "" || seen[p] {
-				t.Errorf("%s: %q is listed twice", b.Hash, p)
+				t.Errorf("%s: %q is listed twice", ev.TxHash, p)
 			}
 			seen[p] = true
 			others++

@@ -16,21 +16,39 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
 	"txlens/testkit/fixture"
+	"txlens/testkit/recorded"
 	"txlens/testkit/scene"
+	"txlens/testkit/size"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
+// eachSampled reads the recorded transactions: all, or every tenth of a kind at the small
+// size.
+func eachSampled(t *testing.T, f func(set, hash string, in *facts.Input)) {
+	t.Helper()
+	readRecorded(t, recorded.Sampled, f)
+}
+
 // eachRecorded reads every recorded transaction.
 func eachRecorded(t *testing.T, f func(set, hash string, in *facts.Input)) {
 	t.Helper()
-	blocks := fixture.Blocks(t)
+	readRecorded(t, func(int) bool { return true }, f)
+}
+
+// readRecorded reads the recorded transactions whose number within their kind is wanted.
+func readRecorded(t *testing.T, wanted func(n int) bool, f func(set, hash string, in *facts.Input)) {
+	t.Helper()
+	blocks, n := fixture.Blocks(t), 0
 	for i := range blocks {
 		blk, err := ethrpc.ParseBlock(blocks[i].Header)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for j := range blocks[i].Txs {
+			if n++; !wanted(n - 1) {
+				continue
+			}
 			in := scene.FromFixture(t, &blocks[i], &blocks[i].Txs[j], blk)
 			scene.Around(t, in, &blocks[i], j)
 			f("blocks", blocks[i].Txs[j].Hash, in)
@@ -39,6 +57,9 @@ func eachRecorded(t *testing.T, f func(set, hash string, in *facts.Input)) {
 	for _, id := range fixture.LabelledChains() {
 		list := fixture.LabelledOf(t, id)
 		for i := range list {
+			if !wanted(i) {
+				continue
+			}
 			f("labelled", list[i].Hash, scene.FromLabelled(t, &list[i]))
 		}
 	}
@@ -57,7 +78,7 @@ func TestListHeadlines(t *testing.T) {
 		t.Skip("no file is named with -headlines")
 	}
 	var b bytes.Buffer
-	eachRecorded(t, func(set, hash string, in *facts.Input) {
+	eachSampled(t, func(set, hash string, in *facts.Input) {
 		v := scene.Judge(in)
 		fmt.Fprintf(&b, "%s %s %s/%s/%s: %s\n", set, hash, *v.TxType, v.SubType, v.Deciding.Act, v.Summary)
 		for _, s := range v.Steps {
@@ -193,7 +214,7 @@ var amountsSaid = regexp.MustCompile(`(?:[0-9][0-9,]*(?:\.[0-9]+)?)(?:e[0-9]+|[M
 // of an account, a sum of such changes, or one movement.
 func TestHeadlineAmounts(t *testing.T) {
 	said := 0
-	eachRecorded(t, func(set, hash string, in *facts.Input) {
+	eachSampled(t, func(set, hash string, in *facts.Input) {
 		v := scene.Judge(in)
 		if in.Flow == nil || !in.Succeeded || in.Flow.Fee == nil {
 			return
@@ -217,7 +238,7 @@ func TestHeadlineAmounts(t *testing.T) {
 		}
 		said += known.sides(t, hash, v)
 	})
-	if said < 500 {
+	if said < size.Of(100, 500) {
 		t.Errorf("only %d amounts were compared", said)
 	}
 	t.Logf("%d amounts compared", said)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
+	testsize "txlens/testkit/size"
 )
 
 func page1(t *testing.T, r *api.Result) string {
@@ -213,7 +214,7 @@ func TestHTMLFindings(t *testing.T) {
 }
 
 func TestHTMLStaysBelowItsBound(t *testing.T) {
-	r := deep(8000)
+	r := deep(testsize.Of(600, 8000)) // without the cut 600 nodes have 100 MB
 	long := strings.Repeat("漢", 5000)
 	for i := range r.PrettyTrace {
 		n := &r.PrettyTrace[i]
@@ -222,7 +223,7 @@ func TestHTMLStaysBelowItsBound(t *testing.T) {
 			n.DecodedArgs = append(n.DecodedArgs, api.Arg{Name: long, Type: long, Value: long})
 		}
 	}
-	for i := range 3000 {
+	for i := range testsize.Of(600, 3000) {
 		r.Steps = append(r.Steps, long)
 		r.Addresses = append(r.Addresses, api.Address{Address: addr(i + 100), Label: fmt.Sprint(i, long)})
 		r.TokenTransfers = append(r.TokenTransfers, r.TokenTransfers[0])

@@ -14,6 +14,7 @@ import (
 	"txlens/engine/label"
 	"txlens/engine/trace"
 	"txlens/testkit/fixture"
+	"txlens/testkit/size"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -73,6 +74,42 @@ func All(tb testing.TB) iter.Seq[*assemble.Evidence] {
 			}
 		}
 	}
+}
+
+// stride is how many recorded transactions of a kind the small size has one of. Incidents are
+// not left out: no two of them are alike.
+const stride = 10
+
+// Sampled reports whether the size of the tests has the transaction number n of a kind,
+// counted from 0.
+func Sampled(n int) bool { return size.Full() || n%stride == 0 }
+
+// Sample is All at the full size and every tenth transaction at the small one.
+func Sample(tb testing.TB) iter.Seq[*assemble.Evidence] {
+	return func(yield func(*assemble.Evidence) bool) {
+		n := 0
+		for _, b := range fixture.Blocks(tb) {
+			for i := range b.Txs {
+				if Sampled(n) && !yield(Evidence(tb, &b, &b.Txs[i])) {
+					return
+				}
+				n++
+			}
+		}
+	}
+}
+
+// SampleBenign calls f with the evidence of the traces of ordinary transactions: of all, or of
+// every tenth at the small size.
+func SampleBenign(tb testing.TB, f func(*assemble.Evidence)) {
+	tb.Helper()
+	n := 0
+	fixture.EachBenign(tb, func(b *fixture.Benign) {
+		if Sampled(n) {
+			f(Benign(tb, b))
+		}
+		n++
+	})
 }
 
 // Find makes the evidence of the transaction whose hash begins so.

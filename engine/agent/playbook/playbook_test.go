@@ -255,7 +255,7 @@ func TestCauses(t *testing.T) {
 func TestProposeIsQuiet(t *testing.T) {
 	l := library(t, "")
 	all, triage := 0, 0
-	for ev := range recorded.All(t) {
+	for ev := range recorded.Sample(t) {
 		got := l.Propose(assemble.Build(ev), "")
 		if len(got) > maxProposed {
 			t.Errorf("%s: %v", ev.TxHash, got)

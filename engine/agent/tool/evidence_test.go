@@ -24,7 +24,7 @@ func TestEveryAnswerFits(t *testing.T) {
 		"get_subtree": `{"levels":20,"limit":100`, "get_logs": `{"limit":100`, "get_state_diff": `{"limit":150`, "get_balances": `{"addresses":[]`,
 		"get_frame": `{"frame":"0"`, "decode_calldata": `{"frame":"0","limit":100`,
 	}
-	for ev := range recorded.All(t) {
+	for ev := range recorded.Sample(t) {
 		d := &Env{Case: assemble.Build(ev)}
 		for name, input := range inputs {
 			for offset := 0; ; {
