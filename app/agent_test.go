@@ -31,7 +31,7 @@ func TestAgentSwap(t *testing.T) {
 			s := script.New(look, service.Submission(service.With("txType", "swap"), service.With("confidence", "high")))
 			w.Flags.Model = service.ScriptedModel(t, vendor, s)
 			var heard service.HeardEvents
-			a := w.ShortTimeouts(t)
+			a := w.Analyst(t)
 			m := new(meter.Meter)
 			res, err := a.ExplainWith(context.Background(), transport.RunSpec{Request: api.Request{TxHash: w.Tx.Hash, Model: "model-opus-4-8"}, Sink: heard.Hear}, m)
 			if err != nil {
@@ -138,7 +138,7 @@ func TestAgentRequests(t *testing.T) {
 // say that they were alone.
 func TestAgentOff(t *testing.T) {
 	w := service.NewWorld(t)
-	a := w.ShortTimeouts(t)
+	a := w.Analyst(t)
 	res, err := app.Local{a}.Explain(context.Background(), api.Request{TxHash: w.Tx.Hash, Model: "model-sonnet-4-6"}, nil)
 	if err != nil || res.AnalysisModel != api.ModelRules {
 		t.Errorf("%+v %v", res, err)

@@ -15,16 +15,17 @@ import (
 
 // TestAllWell is the ground on which the faults stand: nothing fails, nothing is partial.
 func TestAllWell(t *testing.T) {
-	w := service.NewWorld(t)
-	res := service.MustExplain(t, w.ShortTimeouts(t), api.Request{TxHash: w.Tx.Hash})
-	if res.Partial() {
-		t.Fatalf("partial: %s", res.Summary)
-	}
-	for _, name := range []string{stubnode.Sourcify, stubnode.Signatures, stubnode.Etherscan, stubnode.Blockscout, stubnode.Llama} {
-		if w.Sources.Calls(name) == 0 {
-			t.Errorf("%s was not asked", name)
+	service.InVirtualTime(t, func(t *testing.T, w *service.World) {
+		res := service.MustExplain(t, w.Analyst(t), api.Request{TxHash: w.Tx.Hash})
+		if res.Partial() {
+			t.Fatalf("partial: %s", res.Summary)
 		}
-	}
+		for _, name := range []string{stubnode.Sourcify, stubnode.Signatures, stubnode.Etherscan, stubnode.Blockscout, stubnode.Llama} {
+			if w.Sources.Calls(name) == 0 {
+				t.Errorf("%s was not asked", name)
+			}
+		}
+	})
 }
 
 // faults are the ways in which an upstream falls over.
@@ -49,9 +50,6 @@ var faults = map[string]stubnode.Fault{
 // partial result that names the phase; without anything else a whole one that notes what
 // is missing. All in bounded time and memory, and in words without internals.
 func TestFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
 	node := func(method string, want outcome) {
 		t.Run(method, func(t *testing.T) { faultsOf(t, method, want, true) })
 	}
@@ -87,20 +85,23 @@ func faultsOf(t *testing.T, name string, want outcome, onNode bool) {
 			continue // these services have no ids
 		}
 		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			w := service.NewWorld(t)
-			if onNode {
-				w.Node.SetFault(name, fault)
-			} else {
-				w.Sources.SetFault(name, fault)
-			}
-			a := w.ShortTimeouts(t)
-			stop := service.WatchHeap()
-			res, err := app.Local{a}.Explain(context.Background(), api.Request{TxHash: w.Tx.Hash}, nil)
+			stop := service.WatchHeap() // it samples in the time of the machine
+			service.InVirtualTime(t, func(t *testing.T, w *service.World) {
+				if onNode {
+					w.Node.SetFault(name, fault)
+				} else {
+					w.Sources.SetFault(name, fault)
+				}
+				began := time.Now()
+				res, err := app.Local{w.Analyst(t)}.Explain(context.Background(), api.Request{TxHash: w.Tx.Hash}, nil)
+				if took := time.Since(began); took > 15*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				want.check(t, res, err)
+			})
 			if peak := stop(); peak > 600<<20 {
 				t.Errorf("the heap grew by %d MiB", peak>>20)
 			}
-			want.check(t, res, err)
 		})
 	}
 }

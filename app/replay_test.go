@@ -72,7 +72,7 @@ func TestReplayFaults(t *testing.T) {
 		} else {
 			w.Sources.SetFault(name, fault)
 		}
-		live := service.MustExplain(t, w.ShortTimeouts(t), api.Request{TxHash: w.Tx.Hash, ChainID: 1})
+		live := service.MustExplain(t, w.Analyst(t), api.Request{TxHash: w.Tx.Hash, ChainID: 1})
 		res, err := app.Replay(context.Background(), bundleOf(t, w.Flags.Record, w.Tx.Hash), transport.RunSpec{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -124,9 +124,9 @@ func TestSecretsStayHome(t *testing.T) {
 	w.Flags.EtherscanKey = "sekr1t-etherscan"
 	url := strings.SplitN(w.Flags.RPC[0], "://", 2)[1]
 	w.Flags.RPC = []string{"1=http://sekr1t-user:sekr1t-pass@" + url + "/sekr1t-path?apikey=sekr1t-query"}
-	res := service.MustExplain(t, w.ShortTimeouts(t), api.Request{TxHash: w.Tx.Hash, ChainID: 1})
+	res := service.MustExplain(t, w.Analyst(t), api.Request{TxHash: w.Tx.Hash, ChainID: 1})
 	w.Node.SetFault(stubnode.All, stubnode.Fault{Status: 500})
-	_, err := app.Local{w.ShortTimeouts(t)}.Explain(context.Background(), api.Request{TxHash: w.Tx.Hash}, nil)
+	_, err := app.Local{w.Analyst(t)}.Explain(context.Background(), api.Request{TxHash: w.Tx.Hash}, nil)
 	if err == nil {
 		t.Fatal("a dead node gave a result")
 	}

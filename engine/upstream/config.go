@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -51,6 +53,9 @@ type Config struct {
 	// ProxyFromEnv honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 	ProxyFromEnv bool
 	UserAgent    string // txlens
+	// Dial, if set, makes the connections in place of a net.Dialer: to servers in memory,
+	// for example.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// OnCall, if set, is called at the end of each metered logical call of every session.
 	// The outcome is OutcomeOK, OutcomeBad or a Kind. It is called from several goroutines

@@ -21,8 +21,12 @@ const maxErrorBody = 64 << 10
 // newHTTPClient returns a client that follows no redirect: a redirect would send the
 // request, and perhaps credentials, to another host.
 func newHTTPClient(c *Config) *http.Client {
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
 	t := &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:            dial,
 		TLSHandshakeTimeout:    5 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxIdleConns:           256,

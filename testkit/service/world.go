@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http/httptest"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -12,7 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
 	"txlens/actors/analysis"
 	"txlens/app"
 	"txlens/app/settings"
@@ -34,12 +35,26 @@ type World struct {
 	Flags   settings.Evidence
 	Block   fixture.Block
 	Tx      fixture.Tx
+	pipes   *Pipes // nil: the connections are those of the machine
 }
 
 // NewWorld starts the node and the services.
 func NewWorld(t testing.TB) *World {
 	t.Helper()
-	w := &World{}
+	return newWorld(t, nil)
+}
+
+// InVirtualTime runs f with a World in a bubble of testing/synctest, where a timeout passes
+// when everybody waits and never because the machine is slow. Its analyses are those of
+// Analyst.
+func InVirtualTime(t *testing.T, f func(t *testing.T, w *World)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, &Pipes{})) })
+}
+
+func newWorld(t testing.TB, pipes *Pipes) *World {
+	t.Helper()
+	w := &World{pipes: pipes}
 	for _, b := range fixture.Blocks(t) {
 		for _, tx := range b.Txs {
 			if strings.HasPrefix(tx.Hash, swapHash) {
@@ -52,24 +67,32 @@ func NewWorld(t testing.TB) *World {
 	}
 	w.Node = stubnode.New([]fixture.Block{w.Block}, stubnode.Options{})
 	w.Sources = stubnode.NewSources()
-	srv := httptest.NewServer(w.Sources)
-	t.Cleanup(srv.Close)
+	var node, sources string
+	if pipes != nil {
+		node, sources = pipes.Serve(t, w.Node), pipes.Serve(t, w.Sources)
+	} else {
+		node, sources = w.Node.Start(t), w.Sources.Start(t)
+	}
 	w.Flags = settings.Evidence{
-		RPC: []string{fmt.Sprintf("%d=%s", w.Block.ChainID, w.Node.Start(t))}, RPCOnly: true, Sources: "on", Deadline: 20 * time.Second,
-		SourcifyURL: srv.URL, FourByteURL: srv.URL, EtherscanURL: srv.URL, EtherscanKey: "k3y", BlockscoutURL: srv.URL, LlamaURL: srv.URL,
+		RPC: []string{fmt.Sprintf("%d=%s", w.Block.ChainID, node)}, RPCOnly: true, Sources: "on", Deadline: analysis.DefaultDeadline,
+		SourcifyURL: sources, FourByteURL: sources, EtherscanURL: sources, EtherscanKey: "k3y", BlockscoutURL: sources, LlamaURL: sources,
 	}
 	return w
 }
 
-// ShortTimeouts has short patience, so that a test of silence ends soon.
-func (w *World) ShortTimeouts(t testing.TB) *app.Analyst {
+// Analyst makes the analyses of the flags. It tries again at once. Its timeouts are short in
+// virtual time, and too long to pass in that of the machine.
+func (w *World) Analyst(t testing.TB) *app.Analyst {
 	t.Helper()
 	o, err := w.Flags.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := &o.Upstream
-	cfg.Timeout, cfg.TraceTimeout, cfg.SourceTimeout = 2*time.Second, 2*time.Second, 2*time.Second
+	cfg, timeout := &o.Upstream, time.Minute
+	if w.pipes != nil {
+		cfg.Dial, timeout = w.pipes.Dial, 2*time.Second
+	}
+	cfg.Timeout, cfg.TraceTimeout, cfg.SourceTimeout, cfg.ProbeTimeout = timeout, timeout, timeout, 3*timeout
 	cfg.Retries, cfg.Backoff, cfg.MaxRetryAfter = 1, 5*time.Millisecond, 20*time.Millisecond
 	a, err := app.NewAnalyst(o)
 	if err != nil {
