@@ -1,6 +1,6 @@
-# The commands of CONTRIBUTING.md. They change nothing outside this folder and
+# The three commands of CONTRIBUTING.md. They change nothing outside this folder and
 # install no package; where a tool is missing, they name the tool and how to install it.
-.PHONY: quick check
+.PHONY: quick check generate
 
 # quick tests the packages that depend on what changed since BASE, main's merge base by
 # default.
@@ -10,3 +10,7 @@ quick:
 # check runs what must pass before a change lands.
 check:
 	./.ci/check $(BASE)
+
+# generate writes again every file that is made from others, and prints which changed.
+generate:
+	go run ./internal/generate

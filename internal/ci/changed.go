@@ -22,8 +22,10 @@ var lanes = []struct {
 var needsAll = []string{".ci/", "go.mod", "go.sum", "Makefile", "internal/ci/"}
 
 // known are the beginnings of all paths of which it is known which lanes they need.
-var known = []string{"app/", "actors/", "bench/", "clients/", "cmd/", "deploy/", "docs/", "e2e/", "engine/", "internal/", "storage/", "testkit/",
-	"transport/", "zoo/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", ".gitignore", ".dockerignore", "staticcheck.conf"}
+var known = []string{
+	"app/", "actors/", "bench/", "clients/", "cmd/", "deploy/", "docs/", "e2e/", "engine/", "internal/", "storage/", "testkit/", "transport/", "zoo/",
+	"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", ".gitignore", ".dockerignore", "staticcheck.conf",
+}
 
 // lanesFor lists the lanes that a change of the files needs: all of them if there is no
 // file, or one that no rule knows.

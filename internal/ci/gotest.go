@@ -225,10 +225,10 @@ func (t *tests) keep(key string, e event) {
 	if strings.HasPrefix(e.Output, "fuzz: elapsed") {
 		t.fuzzed[e.Package] = true
 	}
-	if e.Test == "" && (strings.Contains(e.Output, "[no tests to run]") || strings.Contains(e.Output, "no fuzz tests to fuzz")) && !t.benching {
-		if !t.fuzzing || strings.Contains(e.Output, "no fuzz tests") {
-			t.problems = append(t.problems, e.Package+" ran no test: "+strings.TrimSpace(e.Output))
-		}
+	// A run that fuzzes or measures need not run a test.
+	none := strings.Contains(e.Output, "[no tests to run]") && !t.benching && !t.fuzzing
+	if e.Test == "" && (none || strings.Contains(e.Output, "no fuzz tests to fuzz")) {
+		t.problems = append(t.problems, e.Package+" ran no test: "+strings.TrimSpace(e.Output))
 	}
 	b := t.output[key]
 	if b == nil {
@@ -260,7 +260,10 @@ func (t *tests) endTest(key string, e event) {
 	case "skip":
 		t.skipped = append(t.skipped, key)
 		if t.expected[key] == "" && !t.mayPass {
-			t.problems = append(t.problems, fmt.Sprintf("%s was skipped; install what it needs, or list it with a reason: %s", key, t.lastLine(key)))
+			t.problems = append(
+				t.problems,
+				fmt.Sprintf("%s was skipped; install what it needs, or list it with a reason: %s", key, t.lastLine(key)),
+			)
 		}
 	}
 	delete(t.output, key)

@@ -45,12 +45,15 @@ func loadGraph() (graph, error) {
 	}
 }
 
-// readBy are the packages whose tests read files that belong to no package, by the
-// beginning of the files' paths.
-var readBy = []struct {
+// reader are the packages whose tests read files with a prefix.
+type reader struct {
 	prefix   string
 	packages []string
-}{
+}
+
+// readBy are the packages whose tests read files that belong to no package, by the
+// beginning of the files' paths.
+var readBy = []reader{
 	{"clients/", []string{"txlens/e2e"}},
 	{"docs/", []string{"txlens/cmd/txlens", "txlens/engine/check", "txlens/engine/narrate"}},
 	{"deploy/", []string{"txlens/cmd/txlens"}},
@@ -76,12 +79,7 @@ func (g graph) affected(files []string) []string {
 			changed[pkg] = true
 			continue
 		}
-		i := slices.IndexFunc(readBy, func(r struct {
-			prefix   string
-			packages []string
-		}) bool {
-			return strings.HasPrefix(file, r.prefix)
-		})
+		i := slices.IndexFunc(readBy, func(r reader) bool { return strings.HasPrefix(file, r.prefix) })
 		if i < 0 {
 			return g.inOrder(func(string) bool { return true })
 		}
@@ -105,7 +103,8 @@ func (g graph) affected(files []string) []string {
 		return reached[pkg]
 	}
 	return g.inOrder(func(pkg string) bool {
-		return pkg == lawsPackage || reaches(pkg) || slices.ContainsFunc(g[pkg].TestImports, reaches) || slices.ContainsFunc(g[pkg].XTestImports, reaches)
+		tests := slices.Concat(g[pkg].TestImports, g[pkg].XTestImports)
+		return pkg == lawsPackage || reaches(pkg) || slices.ContainsFunc(tests, reaches)
 	})
 }
 

@@ -62,7 +62,8 @@ func startsGoroutines(f *ast.File) (starts bool) {
 func fuzzTargets(root string, files []string) (targets []string, err error) {
 	err = eachGoFile(root, func(file string, f *ast.File) {
 		dir := path.Dir(file)
-		if !strings.HasSuffix(file, "_test.go") || files != nil && !slices.ContainsFunc(files, func(c string) bool { return path.Dir(c) == dir }) {
+		near := func(changed string) bool { return path.Dir(changed) == dir }
+		if !strings.HasSuffix(file, "_test.go") || files != nil && !slices.ContainsFunc(files, near) {
 			return
 		}
 		for _, d := range f.Decls {

@@ -40,7 +40,7 @@ type selection struct {
 }
 
 var (
-	goTest        = regexp.MustCompile(`go test [^\n` + "`" + `]*`)
+	goTest        = regexp.MustCompile(`(?:go test|run_tests) [^\n` + "`" + `]*`)
 	shellVariable = regexp.MustCompile(`\$[A-Za-z{(]`)
 	shellWord     = regexp.MustCompile(`(?:'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"])+`)
 )

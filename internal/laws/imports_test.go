@@ -88,7 +88,7 @@ var onlyIn = map[string]string{
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
 	return slices.Contains([]string{
-		"bench/peers", "cmd/txlens/demogen", "internal/dice", "internal/generate", "internal/laws", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample",
+		"bench/peers", "cmd/txlens/demogen", "internal/ci", "internal/dice", "internal/generate", "internal/laws", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample",
 		"storage/storagetest", "testkit/stubnode", "testkit/contract", "zoo",
 	}, pkg) ||
 		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e") || under(pkg, "testkit")
