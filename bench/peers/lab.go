@@ -18,6 +18,8 @@ type lab struct {
 	meter string // the program measure
 	node  string // of Node.js
 	cast  string
+
+	tables []*table // of all runs, in the order of the first
 }
 
 // errAbsent says that Node.js or the packages are not installed.

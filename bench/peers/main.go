@@ -27,6 +27,7 @@ func main() {
 	flag.StringVar(&opt.txlens, "txlens", "", "program to measure; empty: build it")
 	flag.IntVar(&opt.starts, "starts", 10, "starts of each program; the median counts")
 	flag.IntVar(&opt.passes, "passes", 1, "times that a process goes through the recorded blocks")
+	flag.IntVar(&opt.runs, "runs", 3, "runs of everything; tables show the smallest and the largest figure of them")
 	flag.StringVar(&opt.parts, "parts", "starts,blocks,state,labelled", "tables to print")
 	flag.BoolVar(&opt.verbose, "v", false, "print each wrong type and each error")
 	flag.Parse()
@@ -39,7 +40,7 @@ func main() {
 
 type options struct {
 	fixtures, packages, txlens, parts string
-	starts, passes                    int
+	starts, passes, runs              int
 	verbose                           bool
 }
 
@@ -50,11 +51,24 @@ func run(ctx context.Context, opt options) error {
 	}
 	defer l.close()
 	fmt.Printf("%s\n\n", l.versions(ctx))
+	for i := range opt.runs {
+		fmt.Printf("run %d of %d, load %s\n", i+1, opt.runs, load())
+		if err := runOnce(ctx, l); err != nil {
+			return err
+		}
+	}
+	for _, t := range l.tables {
+		t.print()
+	}
+	return nil
+}
+
+func runOnce(ctx context.Context, l *lab) error {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context, *lab) error
 	}{{"starts", starts}, {"blocks", blocks}, {"state", state}, {"labelled", labelled}} {
-		if !strings.Contains(opt.parts, part.name) {
+		if !strings.Contains(l.parts, part.name) {
 			continue
 		}
 		if err := part.run(ctx, l); err != nil {
@@ -62,4 +76,15 @@ func run(ctx context.Context, opt options) error {
 		}
 	}
 	return nil
+}
+
+// load is the machine's average load of the last minute: figures of a busy machine are
+// not worth keeping.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }

@@ -67,7 +67,7 @@ func starts(ctx context.Context, l *lab) error {
 		m := median(took[i])
 		t.row(r.name, millis(m), times(m, wall), millis(used[i].cpu/time.Duration(l.starts)), times(used[i].cpu, cpu), megabytes(used[i].memory))
 	}
-	t.print(fmt.Sprintf("Start, %d each", l.starts))
+	l.keep(t, fmt.Sprintf("Start, %d each", l.starts))
 	return nil
 }
 
@@ -88,7 +88,8 @@ func blocks(ctx context.Context, l *lab) error {
 	}
 	t.decoded(nameCastNames, c, r, r.runs)
 	frames, logs := c.totals()
-	t.print(
+	l.keep(
+		t,
 		fmt.Sprintf("Recorded blocks: %d transactions, %d calls with a selector, %d logs; one process for all in %d passes, cast one for each",
 			len(c.txs), frames, logs, l.passes),
 	)
@@ -175,7 +176,8 @@ func state(ctx context.Context, l *lab) error {
 		l.errors(p.name, r)
 	}
 	frames, logs := c.totals()
-	t.print(
+	l.keep(
+		t,
 		fmt.Sprintf("Transactions with all their state: %d, %d calls with a selector, %d logs; a process for each", len(c.txs), frames, logs),
 	)
 	return nil
@@ -229,7 +231,7 @@ func labelled(ctx context.Context, l *lab) error {
 		l.errors(p.name, r)
 	}
 	t.row("cast", noAnswer, "gives none", noAnswer, noAnswer, "gives none", noAnswer, noAnswer)
-	t.print(fmt.Sprintf("Labelled transactions: %d", len(c.txs)))
+	l.keep(t, fmt.Sprintf("Labelled transactions: %d", len(c.txs)))
 	return nil
 }
 

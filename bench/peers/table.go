@@ -12,6 +12,7 @@ import (
 
 // table is printed as Markdown.
 type table struct {
+	title  string
 	head   []string
 	rows   [][]string
 	cpu    time.Duration // per transaction, of the first row
@@ -48,8 +49,63 @@ func (c *corpus) totals() (frames, logs int) {
 	return frames, logs
 }
 
-func (t *table) print(title string) {
-	fmt.Printf("\n%s\n\n| %s |\n|%s\n", title, strings.Join(t.head, " | "), strings.Repeat("---|", len(t.head)))
+// keep adds a table, or joins it with that of an earlier run.
+func (l *lab) keep(t *table, title string) {
+	t.title = title
+	for _, earlier := range l.tables {
+		if earlier.title == title {
+			earlier.join(t)
+			return
+		}
+	}
+	l.tables = append(l.tables, t)
+}
+
+// join widens the cells of a table to ranges that hold those of another run.
+func (t *table) join(other *table) {
+	for i, row := range other.rows {
+		for j, cell := range row {
+			t.rows[i][j] = widen(t.rows[i][j], cell)
+		}
+	}
+}
+
+var figure = regexp.MustCompile(`^(\d+(?:\.\d+)?)(?: to (\d+(?:\.\d+)?))?((?: .*)?)$`)
+
+// widen returns a range, such as "1.2 to 1.4 ms", of two cells that begin with a figure.
+// Equal cells stay, and other cells stand side by side.
+func widen(cell, other string) string {
+	a, b := figure.FindStringSubmatch(cell), figure.FindStringSubmatch(other)
+	if cell == other {
+		return cell
+	}
+	if a == nil || b == nil || a[3] != b[3] {
+		return cell + "; " + other
+	}
+	low, high := a[1], a[2]
+	if high == "" {
+		high = low
+	}
+	switch value := number(b[1]); {
+	case value < number(low):
+		low = b[1]
+	case value > number(high):
+		high = b[1]
+	}
+	if low == high {
+		return low + a[3]
+	}
+	return low + " to " + high + a[3]
+}
+
+// number is the value of digits that figure has matched.
+func number(text string) float64 {
+	value, _ := strconv.ParseFloat(text, 64)
+	return value
+}
+
+func (t *table) print() {
+	fmt.Printf("\n%s\n\n| %s |\n|%s\n", t.title, strings.Join(t.head, " | "), strings.Repeat("---|", len(t.head)))
 	for _, r := range t.rows {
 		fmt.Printf("| %s |\n", strings.Join(r, " | "))
 	}
