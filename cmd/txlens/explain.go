@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"txlens/app"
 	"txlens/app/settings"
@@ -202,10 +204,24 @@ type lineError struct {
 	Code   string `json:"code"`
 }
 
-// answer is one line of output, ready to be written.
+// answer is one line of output, ready to be written, in a buffer that write releases.
 type answer struct {
-	text []byte
+	text *bytes.Buffer
 	err  error
+}
+
+// lineBuffers hold lines of output. A line is tens of kilobytes, and most of what a run
+// over many transactions would allocate.
+var lineBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// keptLine is the largest buffer that is used again, in bytes.
+const keptLine = 1 << 20
+
+func (a answer) release() {
+	if a.text.Cap() <= keptLine {
+		a.text.Reset()
+		lineBuffers.Put(a.text)
+	}
 }
 
 // batch explains one hash per line, N at a time, and writes in the order of the input. At
@@ -258,9 +274,10 @@ func (cmd *explainCmd) write(ctx context.Context, c console, queue chan chan ans
 		if ctx.Err() != nil && errors.Is(ans.err, context.Canceled) {
 			return worst, ctx.Err() // it was stopped, not explained
 		}
-		if _, err := c.out.Write(ans.text); err != nil {
+		if _, err := c.out.Write(ans.text.Bytes()); err != nil {
 			return worst, fmt.Errorf("write the result: %w", err)
 		}
+		ans.release()
 		<-lanes
 		if ans.err == nil {
 			continue
@@ -291,20 +308,22 @@ func severity(err error) int {
 
 func one(ctx context.Context, a explains, req api.Request, v api.View, bad error) answer {
 	err := bad
+	text := lineBuffers.Get().(*bytes.Buffer)
 	if err == nil {
 		var res *api.Result
 		p := newProgress(io.Discard, false, true)
 		res, err = a.Explain(ctx, req, p.event)
 		if res != nil && err == nil {
-			text, merr := json.Marshal(view.Of(res, v, moreOnCLI))
-			if merr == nil {
-				return answer{append(text, '\n'), of(req, partialError(res, p.hint))}
+			if err = json.MarshalWrite(text, view.Of(res, v, moreOnCLI)); err == nil {
+				text.WriteByte('\n')
+				return answer{text, of(req, partialError(res, p.hint))}
 			}
-			err = merr
+			text.Reset()
 		}
 	}
-	text, _ := json.Marshal(lineError{req.TxHash, oneLine(err.Error()), codeOf(err)})
-	return answer{append(text, '\n'), of(req, err)}
+	_ = json.MarshalWrite(text, lineError{req.TxHash, oneLine(err.Error()), codeOf(err)}) // three strings
+	text.WriteByte('\n')
+	return answer{text, of(req, err)}
 }
 
 // of adds the number of the input line to an error.

@@ -55,27 +55,29 @@ var layouts = func() (list []Layout) {
 
 // Slot returns the slot of a key.
 func (l *Layout) Slot(key common.Hash) common.Hash {
-	data, n := l.preimage(key)
+	var data [64]byte
+	n := l.preimage(&data, key)
 	return crypto.Keccak256Hash(data[:n])
 }
 
-// preimage returns what is hashed for a key, and its length.
-func (l *Layout) preimage(key common.Hash) (data [64]byte, n int) {
+// preimage writes what is hashed for a key into data and returns its length.
+func (l *Layout) preimage(data *[64]byte, key common.Hash) int {
 	switch l.Order {
 	case Solady:
+		*data = [64]byte{}
 		copy(data[:20], key[12:])
 		copy(data[28:], soladyBalance[:])
-		return data, 32
+		return 32
 	case Vyper:
-		return join(l.Mapping, key), 64
+		return join(data, l.Mapping, key)
 	}
-	return join(key, l.Mapping), 64
+	return join(data, key, l.Mapping)
 }
 
-func join(a, b common.Hash) (words [64]byte) {
-	copy(words[:32], a[:])
-	copy(words[32:], b[:])
-	return words
+func join(data *[64]byte, a, b common.Hash) int {
+	copy(data[:32], a[:])
+	copy(data[32:], b[:])
+	return len(data)
 }
 
 // Word pads an address to a key.
@@ -84,41 +86,42 @@ func Word(a common.Address) (h common.Hash) {
 	return h
 }
 
-// hasher computes slots without an allocation for each. The zero hasher is ready.
+// hasher computes slots. It holds what is hashed and the hash, since what is passed to the
+// hash state would be allocated for each. The zero hasher is ready.
 type hasher struct {
 	state crypto.KeccakState
+	data  [64]byte
+	out   common.Hash
 	count int // hashes computed
 }
 
-func (h *hasher) sum(data []byte) (out common.Hash) {
+// sum hashes the first n bytes of data.
+func (h *hasher) sum(n int) common.Hash {
 	if h.state == nil {
 		h.state = crypto.NewKeccakState()
 	}
 	h.count++
 	h.state.Reset()
-	_, _ = h.state.Write(data) // a hash state never fails
-	_, _ = h.state.Read(out[:])
-	return out
+	_, _ = h.state.Write(h.data[:n]) // a hash state never fails
+	_, _ = h.state.Read(h.out[:])
+	return h.out
 }
 
 func (h *hasher) slot(l *Layout, key common.Hash) common.Hash {
-	data, n := l.preimage(key)
-	return h.sum(data[:n])
+	return h.sum(l.preimage(&h.data, key))
 }
 
 // nested returns the slot of a key in the mapping at inner, which is the value of outer.
 func (h *hasher) nested(l *Layout, outer, inner, key common.Hash) common.Hash {
-	var data [64]byte
 	switch l.Order {
 	case Vyper:
-		data = join(inner, key)
+		return h.sum(join(&h.data, inner, key))
 	case Solady:
-		copy(data[:20], outer[12:])
-		copy(data[28:], soladyAllowance[:])
-		copy(data[32:], key[12:])
-		return h.sum(data[:52])
-	default:
-		data = join(key, inner)
+		h.data = [64]byte{}
+		copy(h.data[:20], outer[12:])
+		copy(h.data[28:], soladyAllowance[:])
+		copy(h.data[32:], key[12:])
+		return h.sum(52)
 	}
-	return h.sum(data[:])
+	return h.sum(join(&h.data, key, inner))
 }

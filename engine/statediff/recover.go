@@ -98,27 +98,26 @@ func (s *search) want(slot common.Hash) {
 
 func (s *search) done() bool { return s.left == 0 || s.hash.count >= maxHashes }
 
-// try notes the wanted slots that begin at a hash and lie within so many words.
-func (s *search) try(h common.Hash, words uint64, p Place) {
-	at := [24]byte(h[:24])
+// try notes the wanted slots that begin at a hash and lie within so many words: the places
+// of the keys in a mapping, or of an array where there are none.
+func (s *search) try(h common.Hash, words uint64, l *Layout, keys ...common.Hash) {
 	base := binary.BigEndian.Uint64(h[24:])
-	for _, slot := range s.open[at] {
+	for _, slot := range s.open[[24]byte(h[:24])] {
 		word := binary.BigEndian.Uint64(slot[24:]) - base
 		if _, known := s.found[slot]; known || word >= words {
 			continue
 		}
-		p.Word = word
-		s.found[slot] = p
+		s.found[slot] = Place{Layout: *l, Keys: slices.Clone(keys), Word: word}
 		s.left--
-		if len(p.Keys) > 0 && !slices.Contains(s.used, p.Layout) {
-			s.used = append(s.used, p.Layout)
+		if len(keys) > 0 && !slices.Contains(s.used, *l) {
+			s.used = append(s.used, *l)
 		}
 	}
 }
 
 func (s *search) arrays() {
 	for n, h := range arrayStarts() {
-		s.try(h, maxArray, Place{Layout: Layout{Mapping: common.Hash{31: byte(n)}}})
+		s.try(h, maxArray, &Layout{Mapping: common.Hash{31: byte(n)}})
 	}
 }
 
@@ -155,7 +154,7 @@ func (s *search) others(keys []common.Hash) {
 }
 
 func (s *search) single(l *Layout, key common.Hash) {
-	s.try(s.hash.slot(l, key), maxStruct, Place{Layout: *l, Keys: []common.Hash{key}})
+	s.try(s.hash.slot(l, key), maxStruct, l, key)
 }
 
 func (s *search) pairs(pairs [][2]common.Hash) {
@@ -185,5 +184,5 @@ func (s *search) cross(keys []common.Hash) {
 }
 
 func (s *search) double(l *Layout, outer, inner, key common.Hash) {
-	s.try(s.hash.nested(l, outer, inner, key), maxStruct, Place{Layout: *l, Keys: []common.Hash{outer, key}})
+	s.try(s.hash.nested(l, outer, inner, key), maxStruct, l, outer, key)
 }
