@@ -123,7 +123,7 @@ func openTestServer(t *testing.T, sells *app.SaleOptions, change ...func(*transp
 	go func() { ended <- srv.Serve(ln) }()
 	h.base = "http://" + ln.Addr().String()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := errors.Join(srv.Shutdown(ctx), <-ended, jobs.Close(ctx)); err != nil {
 			t.Errorf("stop: %v", err)
@@ -303,7 +303,7 @@ func (h *testServer) submit(word string) (id string) {
 // ended polls until the job has come to its end.
 func (h *testServer) ended(id string) service.Answer {
 	h.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		s := h.get("/result/" + id)
 		if s.Status != 200 || !strings.Contains(s.Body, `"status":"pending"`) && !strings.Contains(s.Body, `"status":"running"`) {
 			return s

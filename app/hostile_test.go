@@ -15,6 +15,7 @@ import (
 	"txlens/app"
 	"txlens/engine/api"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 )
 
@@ -26,13 +27,8 @@ func TestHostileGround(t *testing.T) {
 	}
 }
 
-// frames is how many frames the large traces have.
-func frames() int {
-	if service.RaceEnabled {
-		return 45_000
-	}
-	return 1_000_000
-}
+// frames is how many frames the large traces have: more than are kept, in any size.
+func frames() int { return size.Of(60_000, 1_000_000) }
 
 // TestHostileMillionFrames: a trace that repeats and one that does not cost the memory of
 // what is kept, not of what was sent.
@@ -40,7 +36,7 @@ func TestHostileMillionFrames(t *testing.T) {
 	f := func(name string, atMost time.Duration, child func(w *bufio.Writer, i int)) {
 		t.Run(name, func(t *testing.T) {
 			s := service.NewScene(t)
-			s.AtMost, s.Heap = atMost, 256<<20
+			s.AtMost, s.Heap = atMost, int64(size.Of(128, 256))<<20
 			s.Streams(func(w io.Writer) {
 				out := bufio.NewWriterSize(w, 64<<10)
 				fmt.Fprintf(out, `{"type":"CALL","from":"%s","to":"%s","gas":"0x1","gasUsed":"0x30d40","value":"0x0","input":"0x","calls":[`, service.SceneSender, service.SceneTarget)
@@ -133,7 +129,7 @@ func TestHostileManyLogs(t *testing.T) {
 	if out.Res.Partial() || len(out.Res.TokenTransfers) != service.Fewer(19_000) {
 		t.Errorf("%d transfers, %s", len(out.Res.TokenTransfers), out.Res.Summary)
 	}
-	if sent := s.Sent.Load(); !service.RaceEnabled && (sent < 6<<20 || sent > 9<<20) {
+	if sent := s.Sent.Load(); size.Full() && (sent < 6<<20 || sent > 9<<20) {
 		t.Errorf("the receipt was to be near 8 MiB, %d KiB were sent", sent>>10)
 	}
 	out = fill(24_000).Explain(t)
@@ -213,11 +209,7 @@ func TestHostileManyAddresses(t *testing.T) {
 func TestHostileDeepInput(t *testing.T) {
 	s := service.NewScene(t)
 	s.AtMost = 15 * time.Second
-	size := 100_000
-	if service.RaceEnabled {
-		size = 2000
-	}
-	input := strings.Repeat("7b", size)
+	input := strings.Repeat("7b", size.Of(10_000, 100_000))
 	s.Streams(func(w io.Writer) {
 		for i := range 1024 {
 			from, to := service.Address(i-1), service.Address(i)

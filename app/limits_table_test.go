@@ -13,6 +13,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
+	"txlens/transport"
 )
 
 // limitRows are those of the table "Limits". Those of money say what they come to where
@@ -143,11 +145,18 @@ func neverBilled(t *testing.T, h *testServer) {
 	h.get("/explain/run/"+run).Is(t, 200)
 }
 
-// heartbeat waits for two of them at the interval of the interface.
+// heartbeat waits for two of them, at the interval of the interface or, in the small size,
+// at a shorter one; the interval of the interface is then what the server tells of itself.
 func heartbeat(t *testing.T, h *testServer) {
-	if testing.Short() {
-		t.Skip("takes 30 s")
+	if text := h.get("/llms-full.txt").Body; !strings.Contains(text, "| heartbeat | after 15 seconds of silence |") {
+		t.Error("the interval is not 15 seconds")
 	}
+	interval := size.Of(100*time.Millisecond, 15*time.Second)
+	h = openTestServer(t, nil, func(c *transport.Config) {
+		if !size.Full() {
+			c.Heartbeat = interval
+		}
+	})
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", h.base+"/explain", strings.NewReader(explainBody("wait")))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
@@ -162,7 +171,7 @@ func heartbeat(t *testing.T, h *testServer) {
 		if !strings.HasPrefix(lines.Text(), "data: ") {
 			continue
 		}
-		if beats++; beats <= 2 && (!strings.Contains(lines.Text(), `"type":"heartbeat"`) || time.Since(began) < time.Duration(beats)*15*time.Second-100*time.Millisecond) {
+		if beats++; beats <= 2 && (!strings.Contains(lines.Text(), `"type":"heartbeat"`) || time.Since(began) < time.Duration(beats)*interval-interval/100) {
 			t.Errorf("after %v: %s", time.Since(began), lines.Text())
 		}
 		if beats == 2 {

@@ -215,7 +215,7 @@ var matrix = []protocolCase{
 		s.Refused(s.Order(1, s.Voucher(2*meter.Cent)), mpp.ChannelFinalized)
 		s.OnChain(tempo.TopUpCall{Descriptor: s.Ref.Descriptor})
 		s.Paid += meter.Cent
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			got := s.Order(1, s.Voucher(s.Paid))
 			if got.Status == 202 {
 				break

@@ -29,7 +29,7 @@ func (h *testServer) order(word string) (id string) {
 // paidEnd polls a job, pays what is asked for, and gives its last state.
 func (h *testServer) paidEnd(id string) service.Answer {
 	h.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		resp, _, _ := h.payer.Buy("GET", "/result/"+id, "", "")
 		status, text := service.ReadAnswer(h.t, resp)
 		if s := (service.Answer{Status: status, Header: resp.Header, Body: text}); status == 200 && !strings.Contains(text, `"status":"pending"`) && !strings.Contains(text, `"status":"running"`) {

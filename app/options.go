@@ -141,6 +141,8 @@ type SaleOptions struct {
 	SettleAt   tempo.Amount  // amount at which a channel is settled, default $5
 	SettleAge  time.Duration // age at which an amount is settled, default 24 h
 	SettleIdle time.Duration // time without use before a channel is closed, default 30 days
+	// StateTTL is the age at which a channel's state on chain is read again, default 5 s.
+	StateTTL time.Duration
 	// AdoptChannels serves channels that the chain knows and the database does not.
 	AdoptChannels bool
 

@@ -68,7 +68,7 @@ func TestPaidJob(t *testing.T) {
 		Status string
 		Result stdjson.RawMessage
 	}
-	for end := time.Now().Add(30 * time.Second); polled.Status != "complete"; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); polled.Status != "complete"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("job is %s", polled.Status)
 		}
@@ -119,7 +119,7 @@ func TestPaidDropped(t *testing.T) {
 	id := resp.Header.Get("X-Request-Id")
 	resp.Body.Close()
 	s.Web.CloseIdleConnections()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		resp, _, _ := s.Buy("GET", "/explain/run/"+id, "", "")
 		status, text := service.ReadAnswer(t, resp)
 		if status == 200 {

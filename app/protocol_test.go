@@ -12,7 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"txlens/app"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 )
 
 // protocolCase is one rule of the payment protocol, by its name there.
@@ -29,7 +33,7 @@ type protocolCase struct {
 
 // runProtocol runs the cases.
 func runProtocol(t *testing.T, cases []protocolCase) {
-	shared := service.NewSeller(t)
+	shared := service.NewSellerWith(t, func(o *app.Options) { o.Sale.StateTTL = size.Of(500*time.Millisecond, 0) })
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ import (
 // recovered polls the run until it is there, and gives the hash of its result.
 func recovered(t *testing.T, base, id string) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(base + "/explain/run/" + id)
 		if err != nil {
 			t.Fatal(err)

@@ -92,24 +92,25 @@ func TestReplayFaults(t *testing.T) {
 func TestReplayDeadline(t *testing.T) {
 	f := func(name string, onNode bool, want string) {
 		t.Helper()
-		w := service.NewWorld(t)
-		w.Flags.Record, w.Flags.Deadline = t.TempDir(), 1500*time.Millisecond
-		set := w.Sources.SetFault
-		if onNode {
-			set = w.Node.SetFault
-		}
-		set(name, stubnode.Fault{Delay: time.Minute})
-		live := service.MustExplain(t, service.NewAnalyst(t, w.Flags), api.Request{TxHash: w.Tx.Hash, ChainID: 1})
-		if said := live.Summary + strings.Join(live.Provenance.Notes, "\n"); !strings.Contains(said, want+" (the deadline of 1.5s passed)") || live.Partial() != onNode {
-			t.Errorf("%s: %s", name, said)
-		}
-		res, err := app.Replay(context.Background(), bundleOf(t, w.Flags.Record, w.Tx.Hash), transport.RunSpec{})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if x, y := service.Marshal(t, live), service.Marshal(t, res); !bytes.Equal(x, y) {
-			t.Errorf("%s: the replay differs:\n%s", name, service.FirstDifference(x, y))
-		}
+		service.InVirtualTime(t, func(t *testing.T, w *service.World) {
+			w.Flags.Record, w.Flags.Deadline = t.TempDir(), 1500*time.Millisecond
+			set := w.Sources.SetFault
+			if onNode {
+				set = w.Node.SetFault
+			}
+			set(name, stubnode.Fault{Delay: time.Minute})
+			live := service.MustExplain(t, w.Analyst(t), api.Request{TxHash: w.Tx.Hash, ChainID: 1})
+			if said := live.Summary + strings.Join(live.Provenance.Notes, "\n"); !strings.Contains(said, want+" (the deadline of 1.5s passed)") || live.Partial() != onNode {
+				t.Errorf("%s: %s", name, said)
+			}
+			res, err := app.Replay(context.Background(), bundleOf(t, w.Flags.Record, w.Tx.Hash), transport.RunSpec{})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if x, y := service.Marshal(t, live), service.Marshal(t, res); !bytes.Equal(x, y) {
+				t.Errorf("%s: the replay differs:\n%s", name, service.FirstDifference(x, y))
+			}
+		})
 	}
 	f("debug_traceTransaction", true, "**Partial result: the trace phase failed")
 	f("eth_getTransactionReceipt", true, "**Partial result: the transaction phase failed")

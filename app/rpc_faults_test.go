@@ -22,6 +22,7 @@ import (
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 	"txlens/transport"
 )
 
@@ -86,6 +87,7 @@ func (f *flakyRPC) fail(w http.ResponseWriter, r *http.Request, how int) {
 type faultPlan struct {
 	lasts              time.Duration
 	quiet, outage      func() time.Duration // between two outages, and of one
+	stateTTL           time.Duration        // how long the chain's word is good; 0: the default
 	streamsPerChannel  int
 	purchases          int // of one stream
 	betweenPurchases   time.Duration
@@ -97,6 +99,12 @@ func planned(t *testing.T) faultPlan {
 	text := os.Getenv("TXLENS_RPC_FAULT_MINUTES")
 	if text == "" {
 		// One outage that is longer than the chain's word is good otherwise.
+		if !size.Full() {
+			return faultPlan{
+				lasts: 3 * time.Second, quiet: func() time.Duration { return 500 * time.Millisecond }, outage: func() time.Duration { return 1500 * time.Millisecond },
+				stateTTL: time.Second, streamsPerChannel: 1000, purchases: 30, betweenPurchases: 10 * time.Millisecond, mostRetryAfterWait: 100 * time.Millisecond,
+			}
+		}
 		return faultPlan{
 			lasts: 12 * time.Second, quiet: func() time.Duration { return 2 * time.Second }, outage: func() time.Duration { return 7 * time.Second },
 			streamsPerChannel: 1000, purchases: 30, betweenPurchases: 50 * time.Millisecond, mostRetryAfterWait: 200 * time.Millisecond,
@@ -265,7 +273,9 @@ func TestRPCFaults(t *testing.T) {
 	rpc := &flakyRPC{chain: chain}
 	server := httptest.NewServer(rpc)
 	defer server.Close()
-	h := meteredServerOn(t, chain, server.URL)
+	sells := saleOn(t, chain, server.URL)
+	sells.StateTTL = plan.stateTTL
+	h := sellingServer(t, chain, sells)
 	h.script = func(ctx context.Context, job transport.RunSpec) (*api.Result, error) {
 		for n := range plan.purchases {
 			if err := job.Gate(ctx); err != nil {

@@ -18,7 +18,7 @@ import (
 // Rules of channels: opening, vouchers, top-ups, closing.
 
 // seesForcedClose: a channel whose payer wants out on chain is not served longer than
-// the chain's word is good, five seconds.
+// the chain's word is good.
 func seesForcedClose(t *testing.T, s *service.Seller) {
 	s.Order(0, s.Open(4*service.Dollar, meter.Cent)).Taken(t)
 	s.OnChain(tempo.RequestCloseCall{Descriptor: s.Ref.Descriptor})
@@ -34,7 +34,7 @@ func seesForcedClose(t *testing.T, s *service.Seller) {
 		if time.Now().After(end) {
 			t.Fatal("it is served on")
 		}
-		time.Sleep(250 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

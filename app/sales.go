@@ -91,7 +91,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		)
 	}
 	s.Channels = channel.New(site.System, channel.Options{
-		Store: site.Store.PaymentStore, Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels,
+		Store: site.Store.PaymentStore, Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels, StateTTL: o.StateTTL,
 		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, Payee: o.Payee, Operator: operator},
 		MinDeposit: o.MinDeposit, MinVoucherDelta: priceUnit,
 		Limits: channel.PayLimits{

@@ -21,6 +21,7 @@ import (
 	"txlens/engine/mpp/tempo"
 	"txlens/storage"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 	"txlens/transport/client"
 )
 
@@ -36,7 +37,7 @@ const owedAtMost = 25*meter.Cent + 4*16*thiefCallPrice*12/10/1000
 // ones wait without and with the thieves; TXLENS_THIEVES_SECONDS makes each phase longer
 // than a few seconds and takes 60 of each kind.
 func TestThieves(t *testing.T) {
-	many, phase := 8, 4*time.Second
+	many, phase := size.Of(4, 8), size.Of(time.Second, 4*time.Second)
 	if text := os.Getenv("TXLENS_THIEVES_SECONDS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {

@@ -81,7 +81,7 @@ func (p *Payer) UntilPaid(resp *http.Response, ch *mpp.Challenge, sum uint64) {
 // Eventually waits until something holds.
 func (p *Payer) Eventually(what string, holds func() bool) {
 	p.T.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.T.Fatalf("it never came to be that %s", what)
 		}

@@ -21,6 +21,7 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/report"
+	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 
 	"github.com/go-json-experiment/json"
@@ -341,11 +342,5 @@ func (o Outputs) Check(t testing.TB) {
 	}
 }
 
-// Fewer is n, or a tenth of it under the race detector, which takes twenty times
-// the time.
-func Fewer(n int) int {
-	if RaceEnabled {
-		return n / 10
-	}
-	return n
-}
+// Fewer is n, or a tenth of it in the small size.
+func Fewer(n int) int { return size.Of(n/10, n) }

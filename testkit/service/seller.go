@@ -38,6 +38,17 @@ func NewSeller(t *testing.T, more ...string) *Seller {
 // NewSellerOn is NewSeller on a chain of these options.
 func NewSellerOn(t *testing.T, opt sandbox.Options, more ...string) *Seller {
 	t.Helper()
+	return newSeller(t, opt, func(*app.Options) {}, more...)
+}
+
+// NewSellerWith is NewSeller with options that no flag is for.
+func NewSellerWith(t *testing.T, change func(*app.Options)) *Seller {
+	t.Helper()
+	return newSeller(t, sandbox.Options{}, change)
+}
+
+func newSeller(t *testing.T, opt sandbox.Options, change func(*app.Options), more ...string) *Seller {
+	t.Helper()
 	s := &Seller{World: NewWorld(t), Data: t.TempDir()}
 	chain, rpc := NewSettlementChain(t, opt)
 	s.RPC = rpc
@@ -46,7 +57,7 @@ func NewSellerOn(t *testing.T, opt sandbox.Options, more ...string) *Seller {
 	if err := os.WriteFile(filepath.Join(s.Data, "challenge.key"), []byte(sellerSecret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	base, stop := StartUntil(t, s.World, s.Args()...)
+	base, stop := startChanged(t, s.World, change, s.Args()...)
 	s.Stop = stop
 	s.Payer = NewPayer(t, base, s.World.Tx.Hash, chain, new(atomic.Uint32))
 	return s

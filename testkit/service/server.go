@@ -29,6 +29,12 @@ func Start(t *testing.T, w *World, more ...string) (base string) {
 // StartUntil is startServe for a server that a test stops earlier.
 func StartUntil(t *testing.T, w *World, more ...string) (base string, stop func()) {
 	t.Helper()
+	return startChanged(t, w, func(*app.Options) {}, more...)
+}
+
+// startChanged changes the options that the flags mean.
+func startChanged(t *testing.T, w *World, change func(*app.Options), more ...string) (base string, stop func()) {
+	t.Helper()
 	var log LogBuffer
 	args := append([]string{"--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, RPCFlags(w.Flags)...)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -36,6 +42,7 @@ func StartUntil(t *testing.T, w *World, more ...string) (base string, stop func(
 	if err != nil {
 		t.Fatal(err)
 	}
+	change(&o)
 	s, err := app.New(ctx, o)
 	if err != nil {
 		t.Fatalf("%v; %s", err, log.String())
