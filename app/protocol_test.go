@@ -33,7 +33,10 @@ type protocolCase struct {
 
 // runProtocol runs the cases.
 func runProtocol(t *testing.T, cases []protocolCase) {
-	shared := service.NewSellerWith(t, func(o *app.Options) { o.Sale.StateTTL = size.Of(500*time.Millisecond, 0) })
+	shared := service.NewSellerWith(t, func(o *app.Options) {
+		o.Sale.StateTTL = size.Of(500*time.Millisecond, 0)
+		o.Grace = 100 * time.Millisecond // jobs that nobody pays for are at work when it stops
+	})
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,8 @@ func StartUntil(t *testing.T, w *World, more ...string) (base string, stop func(
 	return startChanged(t, w, func(*app.Options) {}, more...)
 }
 
-// startChanged changes the options that the flags mean.
+// startChanged changes the options that the flags mean. The server asks an upstream that
+// failed it again at once.
 func startChanged(t *testing.T, w *World, change func(*app.Options), more ...string) (base string, stop func()) {
 	t.Helper()
 	var log LogBuffer
@@ -42,6 +43,7 @@ func startChanged(t *testing.T, w *World, change func(*app.Options), more ...str
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Analysis.Upstream.Backoff = 5 * time.Millisecond
 	change(&o)
 	s, err := app.New(ctx, o)
 	if err != nil {
