@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/testkit/size"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -18,7 +19,8 @@ var flashSpecimens = slices.Concat(flashArbitrages, flashPositions)
 // maxSuspicious: the reward of a farm whose claims no known function tells.
 const maxSuspicious = 1
 
-// TestHonestFlashLoans performs every honest flash loan. The rules alone must not call
+// TestHonestFlashLoans performs every honest flash loan; at the small size every fourth, and
+// those whose result is not right yet. The rules alone must not call
 // any of them an exploit. The node, not the program, says that the loan was taken and
 // that no lender has less than before.
 func TestHonestFlashLoans(t *testing.T) {
@@ -29,11 +31,14 @@ func TestHonestFlashLoans(t *testing.T) {
 	openFlashMarkets(base)
 	var exploits, suspicious, pending []string
 	names := map[string]bool{}
-	for _, s := range flashSpecimens {
+	for n, s := range flashSpecimens {
 		if names[s.name] {
 			t.Errorf("two specimens are called %q", s.name)
 		}
 		names[s.name] = true
+		if n%size.Of(4, 1) != 0 && s.unseen == "" && s.misread == "" {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			w := on(t, base.node, base.head)
 			p, hash := s.script(w)

@@ -38,8 +38,9 @@ type Options struct {
 	Adopt bool
 	Log   *slog.Logger // nil: nothing is logged
 
-	now          func() time.Time // tests set this field and the next
+	now          func() time.Time // tests set this field and the next ones
 	readBackRest time.Duration
+	lookupWait   time.Duration
 }
 
 // Limits on work that unknown clients can cause.
@@ -108,6 +109,9 @@ func New(sys *runtime.System, o Options) *Channels {
 	}
 	if o.now == nil {
 		o.now = time.Now
+	}
+	if o.lookupWait <= 0 {
+		o.lookupWait = lookupWait
 	}
 	if o.readBackRest <= 0 {
 		o.readBackRest = readBackPause

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/engine/mpp/session"
+	"txlens/testkit/size"
 )
 
 // rowOfAny is a ledger that has a row for every id and keeps nothing.
@@ -54,11 +55,9 @@ func openChannelsAt(t *testing.T, book PaymentStore) (c *Channels, pass func(tim
 // TestIdleChannelIsSmall: a channel that was used and is not any more costs less
 // than 1 KB of heap, a look at it wakes nobody, and it works when it is used again.
 func TestIdleChannelIsSmall(t *testing.T) {
-	const (
-		first = 30_000 // grow the runtime's tables, which is no channel's cost
-		n     = 50_000
-		most  = 1024
-	)
+	const most = 1024
+	first := size.Of(6_000, 30_000) // grow the runtime's tables, which is no channel's cost
+	n := size.Of(10_000, 50_000)
 	c, pass := openChannelsAt(t, StoreOf(new(rowOfAny)))
 	ctx := context.Background()
 	id := func(i int) (id common.Hash) {
@@ -77,18 +76,16 @@ func TestIdleChannelIsSmall(t *testing.T) {
 		pass(idleTime)
 		c.sweep()
 		for i := range to {
-			for !c.refs[id(i)].resting.Load() {
-				time.Sleep(time.Millisecond)
-			}
+			eventually(t, "the channel rests", c.refs[id(i)].resting.Load)
 		}
 	}
 	use(0, first)
 	rest(first)
 	before := heapAfter(c)
 	use(first, first+n)
-	used := (heapAfter(c) - before) / n
+	used := (heapAfter(c) - before) / uint64(n)
 	rest(first + n)
-	idle := (heapAfter(c) - before) / n
+	idle := (heapAfter(c) - before) / uint64(n)
 	t.Logf("%d B while in use, %d B idle", used, idle)
 	if idle >= most {
 		t.Errorf("an idle channel costs %d B, want less than %d", idle, most)

@@ -16,6 +16,7 @@ import (
 	"txlens/engine/mpp/settle"
 	"txlens/internal/dice"
 	"txlens/storage"
+	"txlens/testkit/size"
 )
 
 // TestLedgerModel runs random operations of many payers on the real channels, the real
@@ -44,8 +45,9 @@ func TestLedgerModel(t *testing.T) {
 	if operations := number64(t, "TXLENS_LEDGER_OPS", 0); operations > 0 {
 		m.play(fresh, next, operations)
 	} else {
-		m.play(2, next, 1_500)
-		m.play(fresh, next, 1_500)
+		usual := size.Of[uint64](500, 1_500)
+		m.play(2, next, usual)
+		m.play(fresh, next, usual)
 	}
 	if next == 1 && m.concurrent == 0 {
 		t.Error("no episode did things at once")
@@ -66,9 +68,11 @@ func number64(t *testing.T, name string, usual uint64) uint64 {
 
 const (
 	households  = 8
-	groupsEach  = 700 // of an episode
-	mostInGroup = 4   // of one household
+	mostInGroup = 4 // of one household
 )
+
+// groupsEach is how many groups an episode has.
+var groupsEach = size.Of(200, 700)
 
 // plan is an episode before it runs. What its numbers mean is decided by the state
 // that they meet, so any part of a plan is a plan.

@@ -114,7 +114,7 @@ func (c *Channels) freshRow(ctx context.Context, row session.Channel, ttl time.D
 		if c.watchState.failedRecently(c.options.now(), c.options.StateTTL) {
 			return row, nil
 		}
-		patience = lookupWait
+		patience = c.options.lookupWait
 	}
 	look, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -136,11 +136,15 @@ func TestOutageAfterNews(t *testing.T) {
 func TestHangingChain(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 10_000, 10_000)
-	if err := m.chain.Inject(sandbox.Fault{Delay: 3 * time.Second}); err != nil {
+	m.c.options.lookupWait = 20 * time.Millisecond
+	if err := m.chain.Inject(sandbox.Fault{Delay: 500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	m.later(time.Second)
 	m.expect(p.voucher(20_000), content, 200, "")
+	if !m.c.watchState.failedRecently(m.now(), time.Minute) {
+		t.Error("the payer waited for the chain")
+	}
 	m.chain.ClearFaults()
 }
 

@@ -22,7 +22,7 @@ func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Ch
 	if !c.strangerLookups.Allow() {
 		return row, nil
 	}
-	look, cancel := context.WithTimeout(ctx, lookupWait)
+	look, cancel := context.WithTimeout(ctx, c.options.lookupWait)
 	defer cancel()
 	s, err := c.state(look, row.ID)
 	if err != nil || s.Deposit.IsZero() {

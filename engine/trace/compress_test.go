@@ -16,6 +16,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
+	"txlens/testkit/size"
 )
 
 // generated writes a trace piece by piece as it is read, so that the test holds no
@@ -89,11 +90,11 @@ func peak(t *testing.T, g *generated, every int, lim trace.Limits) (*trace.Tree,
 }
 
 var (
-	manyFrames = 1_000_000
-	forests    = uint64(400)
+	manyFrames = size.Of(200_000, 1_000_000)
+	forests    = size.Of[uint64](60, 400)
 )
 
-// A million calls, and other patterns of many, read in the memory of the frames that stay.
+// TestMillionFrames: a million calls at the full size, and other patterns of many, read in the memory of the frames that stay.
 func TestMillionFrames(t *testing.T) {
 	n := manyFrames
 	f := func(name string, g *generated, total, maxKept, markers int, moved int) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"txlens/engine/trace"
+	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 )
 
@@ -59,11 +60,9 @@ func TestFaults(t *testing.T) {
 	f("gzip", stubnode.Fault{Gzip: true}, "", "")
 }
 
-// TestHugeAnswers streams 300 MB of several things into small and large limits.
+// TestHugeAnswers streams 300 MB of several things into small and large limits; at the small
+// size 100 MB, into small ones.
 func TestHugeAnswers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("streams gigabytes")
-	}
 	const open = `{"jsonrpc":"2.0","id":1,"result":`
 	f := func(name, prefix, unit string, zipped bool, maxTrace int64) {
 		t.Helper()
@@ -80,7 +79,7 @@ func TestHugeAnswers(t *testing.T) {
 			if _, err := io.WriteString(out, prefix); err != nil {
 				return
 			}
-			for range 300 {
+			for range size.Of(100, 300) {
 				if _, err := out.Write(chunk); err != nil {
 					return
 				}
@@ -89,7 +88,7 @@ func TestHugeAnswers(t *testing.T) {
 		cfg := quick(url)
 		cfg.Retries, cfg.Timeout, cfg.TraceTimeout, cfg.MaxTrace = -1, 20*time.Second, 30*time.Second, maxTrace
 		c := newClient(t, cfg)
-		if racing {
+		if !size.Full() {
 			c.cfg.MaxAnswer, c.cfg.MaxTrace, c.maxToken = 1<<20, 8<<20, 1<<20
 		}
 		s := c.Session(nil, NewRecorder())

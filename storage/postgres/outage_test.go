@@ -20,6 +20,7 @@ import (
 	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/testkit/pgtest"
+	"txlens/testkit/size"
 )
 
 // pausedURL makes the test binary a process that writes runs until it loses the lease.
@@ -48,10 +49,7 @@ func writeUntilLost(url string) error {
 // writes nothing after another process has taken over.
 func TestPausedProcess(t *testing.T) {
 	url := create(t)
-	pauses := 50
-	if testing.Short() {
-		pauses = 5
-	}
+	pauses := size.Of(5, 50)
 	written := 0
 	for range pauses {
 		cmd := exec.Command(os.Args[0])

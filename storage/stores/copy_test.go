@@ -20,6 +20,7 @@ import (
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 	"txlens/storage/stores"
+	"txlens/testkit/size"
 )
 
 // now is the time of all stores of these tests.
@@ -192,8 +193,8 @@ func checkFilled(t *testing.T, sums []stores.Sum, n int) {
 	}
 }
 
-// TestCopyFile: a copy of a file into another that is interrupted after any of its batches has
-// the same rows in the end, writes no batch twice, and can be opened then.
+// TestCopyFile: a copy of a file into another that is interrupted after any of its batches, or
+// at the small size after each fourth, has the same rows in the end, writes no batch twice, and can be opened then.
 func TestCopyFile(t *testing.T) {
 	const channels = 1100
 	from := stores.Location{Dir: t.TempDir()}
@@ -206,7 +207,7 @@ func TestCopyFile(t *testing.T) {
 	}
 	checkFilled(t, want, channels)
 	all := 0
-	for at := 0; at == 0 || at < all; at++ {
+	for at := 0; at == 0 || at < all; at += size.Of(4, 1) {
 		to := openForCopy(t, stores.Location{Dir: t.TempDir()})
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0

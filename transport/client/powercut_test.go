@@ -18,6 +18,7 @@ import (
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
 	"txlens/internal/powercut"
+	"txlens/testkit/size"
 )
 
 // powercutEnv names the wallet folder of a child that buys.
@@ -118,8 +119,8 @@ func TestPowerCut(t *testing.T) {
 		t.Errorf("only %d payloads arrived", n)
 	}
 	rnd := dice.New(t)
-	moments := slices.Repeat(rec.Renamed(), 4)
-	for range 200 {
+	moments := slices.Repeat(rec.Renamed(), size.Of(1, 4))
+	for range size.Of(20, 200) {
 		moments = append(moments, rnd.IntN(rec.Len()+1))
 	}
 	faults := 0

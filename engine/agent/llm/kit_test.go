@@ -36,7 +36,7 @@ var vendors = []vendor{
 // each runs a test for all vendors.
 func each(t *testing.T, test func(t *testing.T, v vendor)) {
 	for _, v := range vendors {
-		t.Run(v.name, func(t *testing.T) { test(t, v) })
+		t.Run(v.name, func(t *testing.T) { t.Parallel(); test(t, v) })
 	}
 }
 
