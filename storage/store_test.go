@@ -199,7 +199,7 @@ func TestExpiresByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.add(2 * time.Hour)
-	for end := time.Now().Add(10 * time.Second); keys(t, s, bucketJobs) > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); keys(t, s, bucketJobs) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is still there")
 		}
@@ -248,7 +248,7 @@ func TestOneFailureCostsOne(t *testing.T) {
 			errs[i] = s.PutJobs(newJob(ids[i]))
 		})
 	}
-	for end := time.Now().Add(10 * time.Second); len(s.ops) < len(errs) && time.Now().Before(end); {
+	for end := time.Now().Add(30 * time.Second); len(s.ops) < len(errs) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	close(hold)

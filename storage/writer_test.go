@@ -33,7 +33,7 @@ func inOneGroup(t *testing.T, s *Store, ops ...func(*change) error) []error {
 	var wg sync.WaitGroup
 	for i, do := range ops {
 		wg.Go(func() { errs[i] = s.update(0, do) })
-		for end := time.Now().Add(10 * time.Second); len(s.ops) <= i; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(30 * time.Second); len(s.ops) <= i; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("an operation was not handed over")
 			}

@@ -129,7 +129,7 @@ func TestDrainRefuses(t *testing.T) {
 	go func() { ended <- s.Shutdown(t.Context()) }()
 	until(t, "draining", s.draining.Load)
 	fmt.Fprint(c, "Host: x\r\n\r\n")
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
 	refused, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Fatal("it serves on")
 		}
 	}

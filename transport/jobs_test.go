@@ -370,7 +370,7 @@ func TestGoneClientsRun(t *testing.T) {
 	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
 	<-started
 	c.Close()
-	for end := time.Now().Add(10 * time.Second); runs.len() == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(30 * time.Second); runs.len() == 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	if runs.len() != 1 {

@@ -30,7 +30,7 @@ func from(t *testing.T, url, ip string) net.Conn {
 func health(t *testing.T, c net.Conn) answer {
 	t.Helper()
 	io.WriteString(c, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Error(err)
@@ -136,7 +136,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 	if a := health(t, c); a.status != 200 || a.close {
 		t.Fatalf("%d", a.status)
 	}
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
 	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 		t.Errorf("%d bytes, %v", n, err)
 	}

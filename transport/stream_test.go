@@ -55,7 +55,7 @@ func open(t *testing.T, url, body string) (net.Conn, *http.Response) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(30 * time.Second))
 	return c, ask(t, c, body)
 }
 
@@ -492,7 +492,7 @@ func TestShutdownOfStreams(t *testing.T) {
 				return result(job.Request), nil
 			}
 			select {
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				return result(job.Request), nil
 			case <-ctx.Done():
 				return nil, ctx.Err()

@@ -81,7 +81,7 @@ func serve(t *testing.T, cfg Config, f func(context.Context, api.Request) (*api.
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		s.Shutdown(ctx)
 		if err := <-done; err != nil {
@@ -310,7 +310,7 @@ func raw(t *testing.T, url, send string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(30 * time.Second))
 	if _, err := io.WriteString(c, send); err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestClientGoneCancels(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			cancelled <- context.Cause(ctx)
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			cancelled <- nil
 		}
 		return nil, ctx.Err()
@@ -486,7 +486,7 @@ func TestShutdownDrains(t *testing.T) {
 	}()
 	<-began
 	time.AfterFunc(150*time.Millisecond, func() { close(free) })
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
 		t.Errorf("Shutdown: %v", err)
@@ -543,7 +543,7 @@ func TestShutdownLeavesNoConnection(t *testing.T) {
 	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Shutdown: %v", err)
 	}
-	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
 	if n, err := c.Read(make([]byte, 1)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection stays: %d bytes, %v", n, err)
 	}

@@ -475,7 +475,7 @@ func TestStopMidFlight(t *testing.T) {
 	if waiting.Load() != 0 {
 		t.Errorf("%d phases still wait", waiting.Load())
 	}
-	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
+	for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	if after := runtime.NumGoroutine(); after > before {

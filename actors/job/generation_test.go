@@ -31,7 +31,7 @@ func current(j *Jobs) *generation {
 
 func awaitAlive(t *testing.T, j *Jobs) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !j.Alive(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !j.Alive(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the queue is not replaced")
 		}
@@ -70,7 +70,7 @@ func TestQueueReplaced(t *testing.T) {
 	for range 3 { // the places of all jobs are free again
 		await(t, j, submit(t, j, ask), api.JobComplete)
 	}
-	for end := time.Now().Add(10 * time.Second); j.load.Load() != 0 && time.Now().Before(end); {
+	for end := time.Now().Add(30 * time.Second); j.load.Load() != 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	if queued, running := j.Load(); queued != 0 || running != 0 {

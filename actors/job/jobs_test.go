@@ -154,7 +154,7 @@ func submit(t *testing.T, j *Jobs, req api.Request) string {
 // await polls until the job has the status.
 func await(t *testing.T, j *Jobs, id string, want api.JobStatus) *api.Job {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
 		job, err := j.Job(id)
 		if err != nil {
 			t.Fatal(err)
@@ -322,7 +322,7 @@ func TestBounds(t *testing.T) {
 			ids = append(ids, id)
 		}
 		all := func() bool { mu.Lock(); defer mu.Unlock(); return now == running }
-		for end := time.Now().Add(10 * time.Second); !all() && time.Now().Before(end); {
+		for end := time.Now().Add(30 * time.Second); !all() && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 		if waits, runs := j.Load(); waits != queue || runs != running {
@@ -331,7 +331,7 @@ func TestBounds(t *testing.T) {
 		for range running + queue {
 			step <- struct{}{}
 		}
-		for end := time.Now().Add(10 * time.Second); j.load.Load() > 0 && time.Now().Before(end); {
+		for end := time.Now().Add(30 * time.Second); j.load.Load() > 0 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -439,7 +439,7 @@ func TestOutlivedInTheQueue(t *testing.T) {
 	for range 3 {
 		await(t, j, submit(t, j, ask), api.JobComplete)
 	}
-	for end := time.Now().Add(10 * time.Second); j.load.Load() != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); j.load.Load() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d places are taken", j.load.Load())
 		}

@@ -28,7 +28,7 @@ func FuzzCode(f *testing.F) {
 		}
 		tx.Input, tx.Gas = input, 200_000
 		st.storage = func(slot common.Hash) (common.Hash, error) { return slot, nil }
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		res, err := Run(ctx, mainnet(t), blk, tx, nil, st, trace.Limits{})
 		if ctx.Err() != nil {

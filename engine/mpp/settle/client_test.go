@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -47,17 +48,19 @@ func TestFailover(t *testing.T) {
 
 // TestHangingEndpoint: one that never answers takes its share of the time and no more.
 func TestHangingEndpoint(t *testing.T) {
-	a, b := newNode().all(reply{hangs: true}), newNode().on("eth_call", stateOf(7, 100))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	c := clientOf(t, a, b)
-	if _, err := c.States(ctx, common.Hash{1}); err != nil {
-		t.Fatal(err)
-	}
-	// It is asked last for a while.
-	if _, err := c.States(ctx, common.Hash{1}); err != nil || a.calls("*") != 1 || b.calls("*") != 2 {
-		t.Errorf("%v, the first was asked %d times and the second %d", err, a.calls("*"), b.calls("*"))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newNode().all(reply{hangs: true}), newNode().on("eth_call", stateOf(7, 100))
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		c := clientOf(t, a, b)
+		if _, err := c.States(ctx, common.Hash{1}); err != nil {
+			t.Fatal(err)
+		}
+		// It is asked last for a while.
+		if _, err := c.States(ctx, common.Hash{1}); err != nil || a.calls("*") != 1 || b.calls("*") != 2 {
+			t.Errorf("%v, the first was asked %d times and the second %d", err, a.calls("*"), b.calls("*"))
+		}
+	})
 }
 
 // TestCallerLeaves: that a caller gives up is no fault of the endpoint.
