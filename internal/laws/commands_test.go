@@ -12,6 +12,8 @@ import (
 	"testing"
 )
 
+var testName = regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)`)
+
 // testFunctions are the names of the tests, benchmarks and fuzz targets, by package.
 func testFunctions(t *testing.T) map[string][]string {
 	t.Helper()
@@ -21,7 +23,7 @@ func testFunctions(t *testing.T) map[string][]string {
 			return
 		}
 		for _, d := range s.ast.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)`).MatchString(fn.Name.Name) {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && testName.MatchString(fn.Name.Name) {
 				all[s.folder()] = append(all[s.folder()], fn.Name.Name)
 				n++
 			}

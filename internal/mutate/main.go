@@ -21,6 +21,14 @@
 // A change that no test can notice, because the program does the same, is listed with
 // the reason in equivalent.txt, by the key that is printed when it survives, and counts
 // neither as killed nor as survived.
+//
+// Why not gremlins (github.com/go-gremlins/gremlins, v0.6.0): it replaces operators and loop
+// control only. Of the 93 changes that this program finds in engine/meter it knows 34, and
+// not the removal of a statement, call, defer, if or case, nor another result or number, which
+// are what most tests of payments and storage are held against. It cannot draw some changes of
+// a package by seed, run the tests of other packages only or tests by name, leave out changes
+// that do nothing, or build the tests once for all conditions; and it copies the whole module,
+// with its node_modules, for each worker.
 package main
 
 import (
@@ -52,7 +60,6 @@ type options struct {
 	seed       uint64
 	tests      string
 	match      string
-	short      bool
 	timeout    time.Duration
 	files      *regexp.Regexp
 	skip       *regexp.Regexp
@@ -70,7 +77,6 @@ func parse(args []string) (o options, err error) {
 	f.Uint64Var(&o.seed, "seed", 0, "of the draw; 0: the time")
 	f.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; default the changed one")
 	f.StringVar(&o.match, "run", "", "run these tests only, as of go test")
-	f.BoolVar(&o.short, "short", false, "run the tests with -short")
 	f.DurationVar(&o.timeout, "timeout", 0, "of the tests of one change; default three times as long as without it, and 30 s")
 	files := f.String("files", "", "change files only whose names match")
 	skip := f.String(

@@ -90,9 +90,6 @@ var errLate = errors.New("the tests do not end")
 // none.
 func (t *tester) goTest(ctx context.Context, limit time.Duration, more ...string) ([]byte, error) {
 	args := append([]string{"test", "-count=1"}, more...)
-	if t.o.short {
-		args = append(args, "-short")
-	}
 	if t.o.match != "" {
 		args = append(args, "-run", t.o.match)
 	}

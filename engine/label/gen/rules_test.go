@@ -51,7 +51,7 @@ func TestTablesAreCurrent(t *testing.T) {
 		got, _ := os.ReadFile(filepath.Join(dir, name))
 		want, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the generator makes (%v)", name, err)
+			t.Errorf("engine/label/%s is not what the generator makes (%v); run go generate ./engine/label, or make generate", name, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package laws
 
 import (
 	"os"
@@ -32,7 +32,7 @@ func TestCheckInstallsNothing(t *testing.T) {
 	}
 	f := func(script string, wantInstalled bool) {
 		t.Helper()
-		path := filepath.Join("..", "..", ".ci", script)
+		path := filepath.Join(root, ".ci", script)
 		if _, err := os.ReadFile(path); err != nil { // so that a cached outcome is not used once it has changed
 			t.Fatal(err)
 		}
