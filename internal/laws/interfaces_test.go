@@ -63,9 +63,12 @@ func largeInterfaces(s *source, read func()) (found []string) {
 				embeds = true
 			}
 		}
-		if methods > maxMethods || embeds {
-			found = append(found, fmt.Sprintf("%s: interface %s has %d methods, and embeds others: %v; declare the methods that the consumer calls, at most %d, or make it a struct of smaller interfaces",
-				s.at(spec), spec.Name.Name, methods, embeds, maxMethods))
+		todo := fmt.Sprintf("; declare the methods that the consumer calls, at most %d, or make it a struct whose fields are smaller interfaces", maxMethods)
+		switch {
+		case embeds:
+			found = append(found, fmt.Sprintf("%s: interface %s embeds another one, which hides how many methods it has%s", s.at(spec), spec.Name.Name, todo))
+		case methods > maxMethods:
+			found = append(found, fmt.Sprintf("%s: interface %s has %d methods%s", s.at(spec), spec.Name.Name, methods, todo))
 		}
 		return true
 	})

@@ -168,8 +168,18 @@ func TestPackageTables(t *testing.T) {
 				named[m[1]] = true
 			}
 		}
-		if got, want := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(there)); !slices.Equal(got, want) {
-			t.Errorf("the table under %q of docs/architecture.md has the packages %q, and the folder %s has %q; add or remove rows", heading, got, folder, want)
+		for name := range there {
+			if !named[name] {
+				t.Errorf("docs/architecture.md has no row for package %s/%s; add one under %q", folder, name, heading)
+			}
+		}
+		for name := range named {
+			if !there[name] {
+				t.Errorf("docs/architecture.md has a row for %s/%s under %q, which is no package; remove it, or correct the name", folder, name, heading)
+			}
+		}
+		if len(there) < 5 {
+			t.Errorf("%d packages were found in %s; the law must see all of them", len(there), folder)
 		}
 	}
 	f("engine", "## Inside the engine")
