@@ -84,13 +84,21 @@ const stride = 10
 // counted from 0.
 func Sampled(n int) bool { return size.Full() || n%stride == 0 }
 
-// Sample is All at the full size and every tenth transaction at the small one.
+// large is from how many bytes of trace, receipt and state a transaction of a block is one of
+// the few large ones, which are in each sample: one has ten thousand logs, and what is to be
+// bounded is bounded there.
+const large = 300_000
+
+// Sample is All at the full size. At the small one it is every tenth transaction and the large
+// ones.
 func Sample(tb testing.TB) iter.Seq[*assemble.Evidence] {
 	return func(yield func(*assemble.Evidence) bool) {
 		n := 0
 		for _, b := range fixture.Blocks(tb) {
 			for i := range b.Txs {
-				if Sampled(n) && !yield(Evidence(tb, &b, &b.Txs[i])) {
+				tx := &b.Txs[i]
+				bytes := len(tx.Trace) + len(tx.Receipt) + len(tx.StateDiff)
+				if (Sampled(n) || bytes >= large) && !yield(Evidence(tb, &b, tx)) {
 					return
 				}
 				n++

@@ -19,7 +19,7 @@ const (
 
 // TestSizes: the median transaction takes little, and none more than the bound.
 func TestSizes(t *testing.T) {
-	want := size.Of(49, 482)
+	want := size.Of(53, 482)
 	var sizes []int
 	worst, most := "", 0
 	for ev := range recorded.Sample(t) {
