@@ -73,7 +73,7 @@ func TestCausesOfChecks(t *testing.T) {
 				t.Errorf("check %s: its cause %q is no category; use one of %v, or add it to engine/api/finding.go and enum.go", c.Name, cause, cause.Enum())
 			}
 			if first := seen[cause]; first != "" {
-				t.Errorf("category %s belongs to check %s; remove it from the causes of check %s, or move it there", cause, first, c.Name)
+				t.Errorf("category %s belongs to check %s; remove it from the causes of check %s, or add a category of its own to engine/api/finding.go and enum.go", cause, first, c.Name)
 			}
 			seen[cause] = c.Name
 			if cause == api.UnknownCause {
