@@ -8,10 +8,10 @@
 // It finds all of them by itself: a package has such tests if they use testkit/golden. A
 // test that needs something that is missing is skipped, and the reason is printed.
 //
-// Three things are made by hand, because another run gives other bytes, or old data needs
-// the old ones: the bundles of the demo (go run ./cmd/txlens/demogen), the evidence of the
-// zoo (go test ./zoo -run TestZoo -args -record DIR), and the dictionary of package storage
-// (go test ./app -run TestDictionary -train).
+// Three things are made by hand, because another run gives other bytes, or every database
+// gets what is new: the bundles of the demo (go run ./cmd/txlens/demogen), the evidence of
+// the zoo (go test ./zoo -run TestZoo -args -record DIR), and the dictionary of package
+// storage (go test ./app -run TestDictionary -train).
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 // writesFiles are the tests that write files of the repository without testkit/golden, with
 // the reason.
 var writesFiles = map[string]string{
-	"app/dictionary_test.go": "trains the dictionary of stored results: it is not made again with each change of a result, as old records need the old one",
+	"app/dictionary_test.go": "trains the dictionary of stored results: not with each change of a result, because every database keeps each dictionary that it was opened with",
 }
 
 // inRepository lists the calls of a test file that write to a file of the repository: those
