@@ -274,7 +274,7 @@ func TestReconcile(t *testing.T) {
 		if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{1}, "0", 20_000); err != nil {
 			t.Fatal(err)
 		}
-		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		short, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
 		row, err := m.c.beginClose(short, p.ref.ChannelID, session.Voucher{}, nil)
 		if err != nil {
