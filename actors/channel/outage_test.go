@@ -137,7 +137,7 @@ func TestHangingChain(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 10_000, 10_000)
 	m.c.options.lookupWait = 20 * time.Millisecond
-	if err := m.chain.Inject(sandbox.Fault{Delay: 500 * time.Millisecond}); err != nil {
+	if err := m.chain.Inject(sandbox.Fault{Delay: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	m.later(time.Second)
