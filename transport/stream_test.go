@@ -492,7 +492,7 @@ func TestShutdownOfStreams(t *testing.T) {
 				return result(job.Request), nil
 			}
 			select {
-			case <-time.After(30 * time.Second):
+			case <-time.After(10 * time.Second):
 				return result(job.Request), nil
 			case <-ctx.Done():
 				return nil, ctx.Err()
