@@ -112,7 +112,7 @@ func serve(t *testing.T) (base, hash string) {
 			t.Errorf("serve ended with %v: %s", err, log.String())
 		}
 	})
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if m := servingAt.FindStringSubmatch(log.String()); m != nil {
 			return "http://" + m[1], hash
 		}

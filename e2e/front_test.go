@@ -69,7 +69,7 @@ func TestLookUpInABrowser(t *testing.T) {
 	wait := func(expression string) string {
 		t.Helper()
 		got := ""
-		for end := time.Now().Add(30 * time.Second); got == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); got == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			got = chrome.Eval[string](p, expression)
 		}
 		return got

@@ -5,6 +5,7 @@ import (
 	"context"
 	stdjson "encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -203,7 +204,7 @@ func TestClientNextProcess(t *testing.T) {
 	c.Close()
 	c = s.NewClient(t, dir, client.Limits{})
 	var a *client.Answer
-	for end := time.Now().Add(20 * time.Second); a == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); a == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		a, err = c.Recover(context.Background(), lost.RequestID)
 	}
 	if a == nil {
@@ -225,6 +226,12 @@ func TestClientNextProcess(t *testing.T) {
 	}
 }
 
+// within is a context that ends when what a test waits for does not come; its cause says so.
+func within(t *testing.T, awaited string) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeoutCause(t.Context(), 2*time.Minute, fmt.Errorf("it never came to be that %s", awaited))
+}
+
 // TestClientRestart: a server that is killed, or stopped, while it streams and starts
 // again is paid once, by one channel.
 func TestClientRestart(t *testing.T) {
@@ -238,7 +245,9 @@ func TestClientRestart(t *testing.T) {
 		s.Base = server.base
 		c := s.NewClient(t, t.TempDir(), client.Limits{})
 		var once sync.Once
-		a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(e api.Event) {
+		ctx, cancel := within(t, "the analysis is bought and its channel closed")
+		defer cancel()
+		a, err := c.Explain(ctx, api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(e api.Event) {
 			if e.Type == api.EventToolCall {
 				once.Do(func() {
 					server.cmd.Process.Signal(signal)
@@ -248,10 +257,10 @@ func TestClientRestart(t *testing.T) {
 			}
 		})
 		if err != nil {
-			t.Errorf("%v: %v", signal, err)
+			t.Errorf("%v: %v, %v", signal, err, context.Cause(ctx))
 			return
 		}
-		end, err := c.CloseChannel(context.Background())
+		end, err := c.CloseChannel(ctx)
 		rows := s.Chain.Books().Channels
 		if want := cost(t, a.Result); err != nil || !a.Recovered || a.Charged != want || end.Captured != want || len(rows) != 1 {
 			t.Errorf("%v: charged %s, captured %s, want %s; %d channels; recovered %v, partial %v; %v",

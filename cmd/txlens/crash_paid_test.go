@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"os/exec"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -18,7 +17,6 @@ import (
 // risen above the one that began it. The same request, with its own voucher or with
 // another, goes on with that run, and all of it costs what its result does.
 func TestRepeatedAfterACrash(t *testing.T) {
-	bin := buildBinary(t)
 	for name, again := range map[string]bool{"with its own voucher": true, "with the next voucher": false} {
 		t.Run(name, func(t *testing.T) {
 			w := service.NewWorld(t)
@@ -26,7 +24,7 @@ func TestRepeatedAfterACrash(t *testing.T) {
 			args := slices.Concat([]string{"serve", "--listen", freeAddress(t), "--admin-listen", "off", "--data", t.TempDir(), "--call-price", "rpc=30000000"},
 				service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 			serve := func() *serverProcess {
-				s := launch(t, exec.Command(bin, args...))
+				s := launch(t, program(t, args...))
 				if !s.serves() {
 					t.Fatalf("it does not serve: %s", s.log.String())
 				}

@@ -19,6 +19,7 @@ import (
 
 	"txlens/app"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 
 	"github.com/klauspost/compress/zstd"
@@ -215,10 +216,7 @@ func TestHostileBundles(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x"+app.BundleSuffix)
 	rng := rand.New(rand.NewPCG(7, 7))
-	turns, codes := 240, map[int]int{}
-	if service.RaceEnabled {
-		turns = 40
-	}
+	turns, codes := size.Of(40, 240), map[int]int{}
 	for i := range turns {
 		plain := bytes.Clone(unpacked[i%len(unpacked)])
 		for range 1 + rng.IntN(12) {

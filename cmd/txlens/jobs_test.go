@@ -71,7 +71,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *serverProcess {
 
 // serves waits until the server listens.
 func (s *serverProcess) serves() bool {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if m := service.ListeningAt.FindStringSubmatch(s.log.String()); m != nil {
 			s.base = "http://" + m[1]
 			return true
@@ -123,7 +123,7 @@ type polled struct {
 
 func (s *serverProcess) await(id string, want api.JobStatus) (job polled) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); job.Status != want; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); job.Status != want; time.Sleep(5 * time.Millisecond) {
 		status, out := s.ask("GET", "/result/"+id, "")
 		if err := stdjson.Unmarshal([]byte(out), &job); err != nil || status != 200 {
 			s.t.Fatalf("%d %s, %v", status, out, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"os/exec"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 	"txlens/transport/admin"
 	"txlens/transport/client"
 )
@@ -196,17 +196,17 @@ func newSpenders(t *testing.T, n int, chain *sandbox.Chain, rpc, tx string, seed
 // goes on. Each voucher and each charge that was acknowledged must be there, and in
 // the end the books of the chain come out to the last base unit.
 func TestKilledPaid(t *testing.T) {
-	kills := killsWanted(t, 5)
+	kills := killsWanted(t, size.Of(2, 5))
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
-	bin, data, listen := buildBinary(t), t.TempDir(), freeAddress(t)
+	data, listen := t.TempDir(), freeAddress(t)
 	args := slices.Concat([]string{"serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data", data, "--call-price", "rpc=3000000"},
 		service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 	args = withStore(t, args)
 	seed := dice.Seed(t)
 	payers := newSpenders(t, 4, chain, rpc, w.Tx.Hash, seed)
 	serve := func() *serverProcess {
-		s := launch(t, exec.Command(bin, args...))
+		s := launch(t, program(t, args...))
 		if !s.serves() {
 			t.Fatalf("it does not serve: %s", s.log.String())
 		}
@@ -230,7 +230,7 @@ func TestKilledPaid(t *testing.T) {
 		if n == 0 {
 			awaitEach(t, payers) // so that there is something to lose
 		}
-		time.Sleep(dice.UpTo(rnd, 1200*time.Millisecond))
+		time.Sleep(dice.UpTo(rnd, size.Of(300*time.Millisecond, 1200*time.Millisecond)))
 		s.kill()
 		cancel()
 		wg.Wait()
@@ -246,7 +246,7 @@ func TestKilledPaid(t *testing.T) {
 // awaitEach waits until each payer has been answered.
 func awaitEach(t *testing.T, payers []*spender) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if !slices.ContainsFunc(payers, func(p *spender) bool { return p.answered.Load() == 0 }) {
 			return
 		}
@@ -261,7 +261,7 @@ func (s *spender) closeAll(base string) {
 	s.t.Helper()
 	c := s.client(base)
 	defer c.Close()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		before := c.Channels()
 		if _, err := c.CloseChannel(s.t.Context()); errors.Is(err, client.ErrNoChannel) {
 			return

@@ -22,6 +22,7 @@ import (
 	"txlens/engine/api"
 	"txlens/internal/dice"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 )
 
@@ -39,14 +40,35 @@ func killsWanted(t *testing.T, usual int) int {
 	return n
 }
 
-// buildBinary builds the command itself.
-func buildBinary(t *testing.T) string {
+// binary is the command itself, built once; TestMain removes it.
+var binary struct {
+	sync.Once
+	folder string
+	err    error
+}
+
+// program is the command with arguments. In the small size it is the test itself, which
+// has the same code and need not be linked once more.
+func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "txlens")
-	if out, err := exec.Command("go", "build", "-tags", service.BuildTags, "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
+	if !size.Full() {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestServedProcess$")
+		cmd.Env = append(os.Environ(), servedArgs+"="+strings.Join(args, "\n"))
+		return cmd
 	}
-	return bin
+	binary.Do(func() {
+		if binary.folder, binary.err = os.MkdirTemp("", "txlens"); binary.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-tags", service.BuildTags, "-o", binary.folder, ".").CombinedOutput()
+		if err != nil {
+			binary.err = fmt.Errorf("build: %w: %s", err, out)
+		}
+	})
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return exec.Command(filepath.Join(binary.folder, "txlens"), args...)
 }
 
 // withStore adds the flags of the store that the tests use.
@@ -107,9 +129,9 @@ func (p *promises) crashed(surely bool) {
 // jobs, wait for answers and read streams, and starts it again on the same folder:
 // whatever it acknowledged must be there each time, in a legal state.
 func TestKilledUnderLoad(t *testing.T) {
-	kills := killsWanted(t, 6)
+	kills := killsWanted(t, size.Of(3, 6))
 	w := service.NewWorld(t)
-	bin, data := buildBinary(t), t.TempDir()
+	data := t.TempDir()
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--max-jobs", "3", "--data", data}, service.RPCFlags(w.Flags)...)
 	args = withStore(t, args)
 	var all promises
@@ -118,13 +140,13 @@ func TestKilledUnderLoad(t *testing.T) {
 	// One kill in five comes while the server starts, or soon after; none of those is
 	// the first, when nothing has been acknowledged yet.
 	early := map[int]bool{}
-	for _, n := range rnd.Perm(max(kills-1, 0))[:kills/5] {
+	for _, n := range rnd.Perm(max(kills-1, 0))[:min((kills+2)/5, kills-1)] {
 		early[n+1] = true
 	}
 	polls, interrupted := 0, 0
 	for n := range kills {
 		w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: dice.UpTo(rnd, 60*time.Millisecond)})
-		s := launch(t, exec.Command(bin, args...))
+		s := launch(t, program(t, args...))
 		if early[n] {
 			time.Sleep(dice.UpTo(rnd, 300*time.Millisecond))
 			s.kill()
@@ -143,11 +165,11 @@ func TestKilledUnderLoad(t *testing.T) {
 		}
 	}
 	w.Node.ClearFaults()
-	s := launch(t, exec.Command(bin, args...))
+	s := launch(t, program(t, args...))
 	if !s.serves() {
 		t.Fatalf("it does not serve: %s", s.log.String())
 	}
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		n, unfinished := all.verify(t, s.base)
 		if polls += n; unfinished == 0 {
 			break
@@ -200,7 +222,7 @@ func loadAndKill(s *serverProcess, w *service.World, all *promises, seed, round 
 		})
 	}
 	jobs, runs := all.counts()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if j, r := all.counts(); j > jobs && r > runs {
 			break
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"testing"
+
 	"txlens/testkit/service"
 
 	"github.com/alecthomas/kong"
@@ -14,7 +15,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(servedArgs) == "" { // a served process has what its test gave it
 		service.ClearSettings()
 	}
-	os.Exit(service.RunDescribed(m))
+	code := service.RunDescribed(m)
+	os.RemoveAll(binary.folder)
+	os.Exit(code)
 }
 
 // serveNode is the command serve as kong sees it.

@@ -244,7 +244,7 @@ func TestCheckChangesNothing(t *testing.T) {
 func TestDrainedRun(t *testing.T) {
 	w := service.NewWorld(t)
 	data := t.TempDir()
-	args := append([]string{"--grace", "2s", "--admin-listen", "127.0.0.1:0"}, service.RPCFlags(w.Flags)...)
+	args := append([]string{"--grace", "500ms", "--admin-listen", "127.0.0.1:0"}, service.RPCFlags(w.Flags)...)
 	s := serveProcess(t, data, args...)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -264,7 +264,7 @@ func TestDrainedRun(t *testing.T) {
 	}
 	admin := s.admin()
 	s.cmd.Process.Signal(syscall.SIGTERM)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if status, body := service.AskAdmin(t, admin+"/readyz"); status == 503 && strings.Contains(body, "draining") {
 			break
 		}

@@ -21,7 +21,7 @@ func TestServe(t *testing.T) {
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, service.RPCFlags(w.Flags)...)
 	go func() { ended <- run(ctx, args, console{in: strings.NewReader(""), out: io.Discard, err: &log}) }()
 	var base string
-	for end := time.Now().Add(10 * time.Second); base == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); base == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if m := service.ListeningAt.FindStringSubmatch(log.String()); m != nil {
 			base = "http://" + m[1]
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ import (
 // pair is a server that sells and a standby, on a PostgreSQL with a standby of its own.
 type pair struct {
 	t             *testing.T
-	bin, listen   string
+	listen        string
 	flags         []string
 	folder        map[*serverProcess]string
 	serving, next *serverProcess
@@ -32,7 +31,7 @@ type pair struct {
 // launch starts a server, which serves or waits.
 func (p *pair) launch() *serverProcess {
 	data := p.t.TempDir()
-	s := launch(p.t, exec.Command(p.bin, append(slices.Clone(p.flags), "--data", data)...))
+	s := launch(p.t, program(p.t, append(slices.Clone(p.flags), "--data", data)...))
 	p.folder[s] = data
 	return s
 }
@@ -64,7 +63,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	primary := pgtest.New(t)
 	primary.SQL(t, "postgres", "CREATE DATABASE books")
 	standby := primary.Standby(t)
-	p := &pair{t: t, bin: buildBinary(t), listen: freeAddress(t), folder: map[*serverProcess]string{}}
+	p := &pair{t: t, listen: freeAddress(t), folder: map[*serverProcess]string{}}
 	p.flags = slices.Concat([]string{"serve", "--listen", p.listen, "--admin-listen", "127.0.0.1:0", "--call-price", "rpc=3000000",
 		"--store", pgtest.FailoverURL(primary, standby, "books")}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 	seed := dice.Seed(t)
@@ -121,10 +120,9 @@ func TestStandbyTakesOver(t *testing.T) {
 func TestPausedServer(t *testing.T) {
 	w := service.NewWorld(t)
 	url := pgtest.Shared(t).Create(t)
-	bin := buildBinary(t)
 	serve := func() *serverProcess {
 		args := slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.RPCFlags(w.Flags))
-		return launch(t, exec.Command(bin, args...))
+		return launch(t, program(t, args...))
 	}
 	s := serve()
 	for range killsWanted(t, 1) {
