@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -240,13 +241,14 @@ func TestClientRestart(t *testing.T) {
 		s := service.NewSeller(t)
 		s.World.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 500 * time.Millisecond})
 		data := t.TempDir()
-		flags := slices.Concat(service.RPCFlags(s.World.Flags), s.Sells, s.Flags, []string{"--grace", "1s"})
+		flags := slices.Concat(service.RPCFlags(s.World.Flags), s.Sells, s.Flags, []string{"--grace", "50ms"})
 		server := serveProcess(t, data, flags...)
 		s.Base = server.base
 		c := s.NewClient(t, t.TempDir(), client.Limits{})
 		var once sync.Once
 		ctx, cancel := within(t, "the analysis is bought and its channel closed")
 		defer cancel()
+		defer context.AfterFunc(ctx, func() { server.cmd.Process.Kill() })()
 		a, err := c.Explain(ctx, api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(e api.Event) {
 			if e.Type == api.EventToolCall {
 				once.Do(func() {
@@ -268,7 +270,7 @@ func TestClientRestart(t *testing.T) {
 		}
 	}
 	f(os.Kill)
-	f(os.Interrupt)
+	f(syscall.SIGTERM)
 }
 
 // TestBoughtExplain: what is bought prints as the server's result, byte for byte, and
