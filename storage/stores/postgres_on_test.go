@@ -71,8 +71,8 @@ func TestUnreadableURL(t *testing.T) {
 	}
 }
 
-// size is the number of channels to copy; TXLENS_COPY_CHANNELS asks for more.
-func size(t testing.TB) int {
+// channelsToCopy is the number of channels to copy; TXLENS_COPY_CHANNELS asks for more.
+func channelsToCopy(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("TXLENS_COPY_CHANNELS")
 	if text == "" {
@@ -136,7 +136,7 @@ func sumsOf(t testing.TB, at stores.Location) []stores.Sum {
 // TestCopyToServer: everything goes from a file to a database server and back, also after
 // interruptions, and is the same.
 func TestCopyToServer(t *testing.T) {
-	n := size(t)
+	n := channelsToCopy(t)
 	from, back := stores.Location{Dir: t.TempDir()}, stores.Location{Dir: t.TempDir()}
 	server := stores.Location{URL: pgtest.Shared(t).Create(t)}
 	s := openForCopy(t, from)
