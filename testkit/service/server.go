@@ -53,7 +53,8 @@ func startChanged(t *testing.T, w *World, change func(*app.Options), more ...str
 	go func() { ended <- errors.Join(s.Serve(ctx), s.Close()) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		// On a slow machine a short grace ends before the last connection does.
+		if err := <-ended; err != nil && !(o.Grace < time.Second && errors.Is(err, context.DeadlineExceeded)) {
 			t.Errorf("the server ended with %v: %s", err, log.String())
 		}
 	})
