@@ -17,6 +17,7 @@ import (
 	"txlens/internal/dice"
 	"txlens/testkit/pgtest"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 )
 
 // pair is a server that sells and a standby, on a PostgreSQL with a standby of its own.
@@ -57,7 +58,7 @@ func (p *pair) promote(payers []*spender) {
 // waiting server takes over, or the server goes on. Whatever was acknowledged is there, and in
 // the end the books of the chain come out.
 func TestStandbyTakesOver(t *testing.T) {
-	kills := killsWanted(t, 4)
+	kills := killsWanted(t, size.Of(3, 4))
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	primary := pgtest.New(t)

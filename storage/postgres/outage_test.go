@@ -156,7 +156,7 @@ func TestOutages(t *testing.T) {
 		writers.Go(func() { w.write(ctx, s) })
 	}
 	w.more(t, 100)
-	for range 3 {
+	for range size.Of(1, 3) {
 		primary.Stop()
 		if err := primary.Start(); err != nil {
 			t.Fatal(err)
