@@ -222,8 +222,8 @@ func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Rece
 	return c.options.Escrow.Send(own, tx)
 }
 
-// sendTimeout limits simulation, sending and waiting for the receipt. An expiring transaction
-// is decided after 30 seconds.
+// sendTimeout limits simulation, sending and waiting for the receipt. A transaction that is
+// not decided by then leaves its row as Opening, and the Watcher finds out: see openingTime.
 const sendTimeout = 45 * time.Second
 
 // topUp verifies and sends a payer's top-up. A top-up is accepted for a channel whose close

@@ -350,6 +350,7 @@ func TestYoungOpening(t *testing.T) {
 		}
 	}
 	f(0, true)
-	f(openingTime-10*time.Second, true)
+	f(5*time.Minute, true) // the longest that the chain takes an expiring transaction ahead
+	f(openingTime-5*time.Minute-10*time.Second, true)
 	f(20*time.Second, false)
 }

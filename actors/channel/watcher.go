@@ -103,9 +103,10 @@ func (w *Watcher) checkAll(ctx context.Context, ids []common.Hash, began time.Ti
 	return errors.Join(errs...)
 }
 
-// openingTime is how long an opening without a channel on chain may still be included: an
-// expiring transaction is decided after 30 seconds.
-const openingTime = 2 * time.Minute
+// openingTime is how long an opening without a channel on chain may still be included: the
+// chain takes an expiring transaction up to tempo.ExpiringWindow before its end (TIP-1093).
+// The margin is for clocks and replicas that lag behind.
+const openingTime = tempo.ExpiringWindow + time.Minute
 
 // attend acts on the state of a channel on chain. seen reports whether the row now agrees with
 // the chain.

@@ -1,5 +1,5 @@
 // The parties of a paid session as the published SDK plays them: mppx 0.11.0 with
-// viem 2.57.1, pointed at a settlement sandbox.
+// viem 2.57.1, or with viem 2.57.20 (newest.mjs), pointed at a settlement sandbox.
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { createClient, http as httpTransport } from 'viem'

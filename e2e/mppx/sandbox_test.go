@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +35,13 @@ func program(t *testing.T) (path string) {
 // node runs a script of this folder.
 func node(t *testing.T, script string, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program(t), append([]string{script}, args...)...)
+	nodeWith(t, nil, script, args...)
+}
+
+// nodeWith is node with options of Node itself.
+func nodeWith(t *testing.T, options []string, script string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program(t), slices.Concat(options, []string{script}, args)...)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
@@ -41,14 +49,32 @@ func node(t *testing.T, script string, args ...string) {
 	}
 }
 
+// withEachViem runs a test with the pinned viem and with the newest: from 2.57.15 on its
+// expiring transactions have a random nonce. args are for Node, before the script.
+func withEachViem(t *testing.T, test func(t *testing.T, args ...string)) {
+	t.Helper()
+	for name, args := range map[string][]string{"viem": nil, "viem-newest": {"--import", "./newest.mjs"}} {
+		t.Run(name, func(t *testing.T) {
+			resolve := append(args, "--input-type=module", "--eval", "console.log(import.meta.resolve('viem/tempo'))")
+			out, err := exec.CommandContext(t.Context(), program(t), resolve...).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "/node_modules/"+name+"/") {
+				t.Fatalf("viem is %s, %v", out, err)
+			}
+			test(t, args...)
+		})
+	}
+}
+
 // The SDK's own two ends settle their sessions on the sandbox: it takes for a chain
 // what the SDK takes for one.
-func TestSandboxServesTheSDK(t *testing.T) {
+func TestSandboxServesTheSDK(t *testing.T) { withEachViem(t, testSandboxServesTheSDK) }
+
+func testSandboxServesTheSDK(t *testing.T, args ...string) {
 	chain, err := sandbox.New(sandbox.Options{BlockTime: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(chain)
 	defer srv.Close()
-	node(t, "sandbox.mjs", srv.URL)
+	nodeWith(t, args, "sandbox.mjs", srv.URL)
 }

@@ -107,7 +107,7 @@ func (s *setting) file(t *testing.T) string {
 func TestServeSellsToTheSDK(t *testing.T) {
 	program(t)
 	t.Parallel()
-	node(t, "txlens.mjs", newSetting(t).file(t))
+	withEachViem(t, func(t *testing.T, args ...string) { nodeWith(t, args, "txlens.mjs", newSetting(t).file(t)) })
 }
 
 // A server is killed in the middle of runs, and the SDK's client repeats its requests:

@@ -67,7 +67,7 @@ func TestConformance_1_3_SharedVectors(t *testing.T) {
 	f(`{"nested":{"z":1,"a":2},"items":["b","a"],"amount":"100","description":"<tag>&value"}`, "", "7sN4-SNxjcU69yFUFT39nXXwvc9SRjod6WRoO_wmfgQ", nil)
 }
 
-// TestConformance_1_3_SessionVectors are S1 to S5.
+// TestConformance_1_3_SessionVectors are S1 to S6.
 func TestConformance_1_3_SessionVectors(t *testing.T) {
 	if got := encodeText(t, sessionJSON); got != sessionText {
 		t.Fatalf("request %s", got)
@@ -92,6 +92,11 @@ func TestConformance_1_3_SessionVectors(t *testing.T) {
 	f("S2", opaque, "", "", "UMJjV5vZ-IdD_rbdtPqm6mtGWHOST0NdHof_p-sCrus")
 	f("S3", "", HeaderPaymentAuthorization, "", "JW4lAf6hz7n3uCZcWwTwA0PHgpejvtcjPhXeL7X1pCE")
 	f("S4", opaque, HeaderPaymentAuthorization, "", "zwYM75OF7PNS90EsNxyqWy8--2rpvvT44S30YxeZaAs")
+	nonce, err := EncodeOpaque(map[string]string{"_mppx_scope": "GET /v1/chat", "_mppx_nonce": "0x" + strings.Repeat("11", 32)})
+	if want := "eyJfbXBweF9ub25jZSI6IjB4MTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMSIsIl9tcHB4X3Njb3BlIjoiR0VUIC92MS9jaGF0In0"; err != nil || nonce != want {
+		t.Errorf("opaque with a nonce %s, %v", nonce, err)
+	}
+	f("S6", nonce, "", "", "YBeZdJYT_G1796UvDKBTtEv1wsH0TbUJWSdwnLkOiQc")
 	f("S5", "", "", "One unit of work", "VOrH514wCoI9JwXxaz_ichjj8yTw2cuPr6WPLEOjhKI")
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -78,14 +79,19 @@ func TestExpiringNonce(t *testing.T) {
 	f(draftTx{validBefore: epoch - 1}, "expired")
 	f(draftTx{validBefore: epoch + 3}, "too soon")
 	f(draftTx{validBefore: epoch + 4}, "")
-	f(draftTx{validBefore: epoch + 30}, "")
-	f(draftTx{validBefore: epoch + 31}, "within 30 seconds")
-	f(draftTx{}, "validBefore set")
-	f(draftTx{validBefore: epoch + 20, nonce: 1}, "nonce must be 0")
+	f(draftTx{validBefore: epoch + 31}, "")
+	f(draftTx{validBefore: epoch + 300}, "")
+	f(draftTx{validBefore: epoch + 301}, "within 300 seconds")
+	f(draftTx{}, "validBefore must be set")
+	f(draftTx{nonce: 1}, "validBefore must be set")
+	f(draftTx{validBefore: epoch + 20, nonce: 1}, "")
+	f(draftTx{validBefore: epoch + 20, nonce: 1}, "already known")
+	f(draftTx{validBefore: epoch + 20}, "") // another nonce makes another transaction
+	f(draftTx{validBefore: epoch + 20, nonce: math.MaxUint64}, "")
 	f(draftTx{validBefore: epoch + 20, validAfter: epoch + 1}, "not valid yet")
 	f(draftTx{validBefore: epoch + 20, validAfter: epoch}, "")
 	f(draftTx{validBefore: epoch + 20, validAfter: epoch + 20}, "validAfter is not before")
-	f(draftTx{validBefore: epoch + 30}, "already known")
+	f(draftTx{validBefore: epoch + 300}, "already known")
 }
 
 // The same transaction with another fee payer, or another spelling of its signature,

@@ -12,8 +12,8 @@ import (
 
 // Rules of nonces and validity.
 const (
-	expiringWindow = 30 // seconds that an expiring nonce may lie ahead
-	poolMargin     = 3  // seconds that a transaction must still have when it arrives
+	expiringWindow = 300 // seconds that the end of an expiring transaction may lie ahead (TIP-1093)
+	poolMargin     = 3   // seconds that a transaction must still have when it arrives
 )
 
 // Errors of transactions that no block can take; nothing is charged for them.
@@ -21,8 +21,8 @@ var (
 	errExpired       = errors.New("transaction expired: validBefore has passed")
 	errExpiresSoon   = errors.New("transaction expires too soon: validBefore is within 3 seconds")
 	errNotYet        = errors.New("transaction is not valid yet: validAfter lies ahead")
-	errExpiryTooFar  = errors.New("expiring nonce: validBefore must lie within 30 seconds")
-	errExpiringNonce = errors.New("expiring nonce: nonce must be 0 and validBefore set")
+	errExpiryTooFar  = errors.New("expiring nonce: validBefore must lie within 300 seconds")
+	errExpiringNonce = errors.New("expiring nonce: validBefore must be set")
 	errReplay        = errors.New("expiring nonce: already used")
 	errNonceTooLow   = errors.New("nonce too low")
 	errNonceTooHigh  = errors.New("nonce too high: the sandbox keeps no queue")
@@ -185,7 +185,7 @@ func checkTime(under reader, t *Transaction, now, pending uint64) error {
 	if t.expiring() {
 		seen := under.get(cell{space: seenSpace, key: t.ExpiringNonceHash})
 		switch {
-		case t.Nonce != 0 || t.ValidBefore == 0:
+		case t.ValidBefore == 0: // the nonce may be any (TIP-1106)
 			return errExpiringNonce
 		case t.ValidBefore > now+expiringWindow:
 			return errExpiryTooFar

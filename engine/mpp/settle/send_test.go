@@ -94,7 +94,7 @@ func TestBroadcast(t *testing.T) {
 	f(landed, n().on(sendSync, refuse(-32000, "expiring nonce: already used")).on(receipt, none, none, ok).on(head, before))
 	f(landed, n().on(sendSync, refuse(-32000, "ExpiringNonceReplay")).on(receipt, none, none, ok).on(head, before))
 	// It is refused, and nobody has it.
-	f(reverted, n().on(sendSync, refuse(-32000, "expiring nonce: validBefore must lie within 30 seconds")).on(receipt, none))
+	f(reverted, n().on(sendSync, refuse(-32000, "expiring nonce: validBefore must lie within 300 seconds")).on(receipt, none))
 	f(reverted, n().on(sendSync, refuse(-32000, "fee too low")).on(receipt, none))
 	f(landed, n().on(sendSync, refuse(-32000, "fee too low")).on(receipt, ok))
 	f(open, n().on(sendSync, refuse(-32000, "fee too low")).on(receipt, refuse(-32000, "busy")))

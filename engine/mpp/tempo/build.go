@@ -10,7 +10,7 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// validity is how many seconds a new transaction may wait; the chain allows 30.
+// validity is how many seconds a new transaction may wait; the chain allows ExpiringWindow.
 const validity = 25
 
 // ErrNoOpen means a transaction that does not end in a call of open.

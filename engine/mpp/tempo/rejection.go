@@ -42,7 +42,7 @@ const (
 	RuleMinDeposit  Rule = "min-deposit"   // at least the server's own minimum
 	RuleCumulative  Rule = "cumulative"    // the voucher is within the deposit
 	RuleVoucher     Rule = "voucher"       // the voucher's signature
-	RuleNonce       Rule = "nonce"         // an expiring transaction has nonce 0 and an end
+	RuleNonce       Rule = "nonce"         // an expiring transaction has an end
 	RuleValidBefore Rule = "valid-before"  // it is valid long enough to be sent
 	RuleValidAfter  Rule = "valid-after"   // it is valid already
 	RuleFeePayer    Rule = "fee-payer"     // a foreign sponsor's signature is one

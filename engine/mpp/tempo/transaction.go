@@ -3,6 +3,7 @@ package tempo
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -36,8 +37,12 @@ var (
 )
 
 // ExpiringNonceKey is the nonce key of transactions that are valid for at most
-// 30 seconds and need no nonce: 2^256-1.
+// ExpiringWindow and may have any nonce (TIP-1106): 2^256-1.
 var ExpiringNonceKey = *new(uint256.Int).SetAllOne()
+
+// ExpiringWindow is how far ahead the end of an expiring transaction may lie
+// when the chain takes it (TIP-1093).
+const ExpiringWindow = 300 * time.Second
 
 // Sponsorship says who pays a transaction's fee.
 type Sponsorship uint8

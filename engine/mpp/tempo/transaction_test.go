@@ -36,7 +36,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// vector is the bytes of one recorded transaction, T1 to T5.
+// vector is the bytes of one recorded transaction, T1 to T6.
 func vector(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/transactions.txt")
@@ -96,6 +96,9 @@ func TestTransactionVectors(t *testing.T) {
 	f("T3", payer, "0xaadc67880cc771dac0c2ace324a897bb3a01f822d4089535d88f318aaef7583c", t2Sign, t2Nonce)
 	f("T4", payer, "0x9eeed9d381ccd1516304583d7d1d6c9a4b6f679a3f258df7bf8f1e8077a17aec", "", "")
 	f("T5", payee, "0xeb705fc89601c3f54f609b14e4da4b64b36d57f40d301931311bdb818cb0b3f6", "", "")
+	f("T6", payer, "0x30c824c52b73626c1c5368729ebf00cb10df6a9f1d6ef3a879473ed41e7c7774",
+		"0x10203d2948a9b0874d852999c1f4b60dcc86ea968509911049aff937a42d0c4a",
+		"0x1ffc450f8d3634f6ce33978c1205d9514910429fd30ad8431d2b88df880c05f1")
 }
 
 func TestT1Items(t *testing.T) {

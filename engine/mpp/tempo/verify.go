@@ -173,8 +173,8 @@ func (t *Terms) readTransaction(raw []byte) (*Verified, ReserveCall, *Rejection)
 		return nil, nil, reject(RuleUnsendable, "transaction waits for a fee payer", nil)
 	case tx.ChainID != t.Domain.ChainID():
 		return nil, nil, reject(RuleChain, "transaction is for another chain", nil)
-	case tx.IsExpiring() && (tx.Nonce != 0 || tx.ValidBefore == 0):
-		return nil, nil, reject(RuleNonce, "expiring transaction needs nonce 0 and an end", nil)
+	case tx.IsExpiring() && tx.ValidBefore == 0: // the nonce may be any (TIP-1106)
+		return nil, nil, reject(RuleNonce, "expiring transaction needs an end", nil)
 	}
 	call, r := t.lastCall(tx)
 	if r != nil {

@@ -3,6 +3,7 @@ package tempo
 import (
 	"bytes"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -123,6 +124,7 @@ func TestVerifyOpenVectors(t *testing.T) {
 	f("T1", 0x6b0145d4-25)
 	f("T2", 0x6b0145ef-25)
 	f("T3", 0x6b0145ef-25) // sponsored by somebody else: no cost of ours
+	f("T6", 0x6b075a1e-270)
 	d, _, err := OpenedBy(decoded(t, "T1"), payer)
 	if err != nil || d != testChannel() {
 		t.Errorf("T1 opens %+v, %v", d, err)
@@ -145,6 +147,9 @@ func TestVerifyOpen(t *testing.T) {
 	f("an ordinary nonce without an end", "", func(d *openDraft) {
 		d.tx = func(tx *Transaction) { tx.NonceKey, tx.Nonce, tx.ValidBefore = uint256.Int{}, 7, 0 }
 	})
+	f("expiring with a nonce", "", func(d *openDraft) { d.tx = func(tx *Transaction) { tx.Nonce = 1 } })
+	f("expiring with the largest nonce", "", func(d *openDraft) { d.tx = func(tx *Transaction) { tx.Nonce = math.MaxUint64 } })
+	f("sponsored with a nonce", "", func(d *openDraft) { d.sponsored, d.tx = true, func(tx *Transaction) { tx.Nonce = 1 } })
 	f("zero signer means the payer", "", func(d *openDraft) { d.call.AuthorizedSigner = common.Address{} })
 	f("another signer's vouchers", "", func(d *openDraft) { d.call.AuthorizedSigner, d.voucherKey = payee, anvil[1] })
 
@@ -153,8 +158,8 @@ func TestVerifyOpen(t *testing.T) {
 	})
 	f("waiting for a sponsor as 0x76", RuleUnsendable, func(d *openDraft) { d.signed = func(tx *Transaction) { tx.Sponsorship = Unsponsored } })
 	f("another chain", RuleChain, func(d *openDraft) { d.domain = mainnet })
-	f("expiring with a nonce", RuleNonce, func(d *openDraft) { d.tx = func(tx *Transaction) { tx.Nonce = 1 } })
 	f("expiring without an end", RuleNonce, func(d *openDraft) { d.tx = func(tx *Transaction) { tx.ValidBefore = 0 } })
+	f("expiring with a nonce, without an end", RuleNonce, func(d *openDraft) { d.tx = func(tx *Transaction) { tx.Nonce, tx.ValidBefore = 1, 0 } })
 	f("two calls", RuleCalls, func(d *openDraft) { d.tx = func(tx *Transaction) { tx.Calls = append(tx.Calls, tx.Calls[0]) } })
 	f("four calls", RuleCalls, func(d *openDraft) {
 		d.tx = func(tx *Transaction) { tx.Calls = append(tx.Calls, tx.Calls[0], tx.Calls[0], tx.Calls[0]) }
