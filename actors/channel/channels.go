@@ -78,6 +78,7 @@ type Channels struct {
 	sends           chan struct{} // semaphore: one element for each transaction in progress
 	watchState      watchState    // results of the chain look-ups that are not in rows
 	faults          *faultLog     // faults of the payee
+	blocked         blockedRefunds
 	health          atomic.Pointer[settle.Health]
 	lastTotals      atomic.Pointer[lastLook] // nil: the Watcher has not looked yet
 	failedRounds    atomic.Uint64

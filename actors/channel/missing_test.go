@@ -272,7 +272,7 @@ func TestMissingWithSettlementOpen(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p := m.served(1, 5*dollar, 20_000, 20_000)
-	row, due, err := m.c.beginSettle(ctx, p.ref.ChannelID)
+	row, due, err := m.c.beginSettle(ctx, p.ref.ChannelID, (*session.Channel).BeginSettle)
 	if err != nil || !due {
 		t.Fatal(due, err)
 	}

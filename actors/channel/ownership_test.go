@@ -218,7 +218,7 @@ func TestOwnSettlementsAreNotForeign(t *testing.T) {
 	ctx := context.Background()
 	p := m.served(1, 5*dollar, 20_000, 20_000)
 	// It lands, and this process does not hear of it.
-	row, due, err := m.c.beginSettle(ctx, p.ref.ChannelID)
+	row, due, err := m.c.beginSettle(ctx, p.ref.ChannelID, (*session.Channel).BeginSettle)
 	if err != nil || !due {
 		t.Fatal(due, err)
 	}

@@ -77,6 +77,9 @@ func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	if p := c.refusesWork(adm); p != nil {
 		return nil, p
 	}
+	if p := c.refusesPayer(adm); p != nil {
+		return nil, p
+	}
 	var s Standing
 	var held tempo.Amount
 	switch p := adm.Payload.(type) {
@@ -92,6 +95,9 @@ func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 		err = &mpp.Problem{Type: mpp.InvalidPayload, Detail: "The action is not known."}
 	}
 	if err != nil {
+		if errors.As(err, new(*refundError)) {
+			err = c.refundProblem(err)
+		}
 		return nil, problem(ctx, err)
 	}
 	return &Payment{adm, s, q.Origin, held}, nil

@@ -189,7 +189,11 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 		}
 		return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID, row.Deposit))
 	}
-	return row, errors.Join(c.payeeErr(ctx, refusal, row.ID), c.undoClose(ctx, row.ID, intent.ID, s.Deposit))
+	undoErr := c.undoClose(ctx, row.ID, intent.ID, s.Deposit)
+	if forbidden(refusal) && undoErr == nil {
+		return row, c.afterForbidden(ctx, &row, s, refusal)
+	}
+	return row, errors.Join(c.payeeErr(ctx, refusal, row.ID), undoErr)
 }
 
 // finish stores the end of a channel. Its intent, or a new one, is kept until the end is
@@ -224,6 +228,7 @@ func (c *Channels) finish(
 		return session.Channel{}, err
 	}
 	c.watchState.clearMissing(id)
+	c.blocked.remove(id)
 	c.noteForeign(a.row)
 	if !a.row.Lost.IsZero() {
 		c.options.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
@@ -252,7 +257,13 @@ type settled struct {
 	rows   []session.Channel // rows of Intent.Channels before the settlement
 }
 
+// settle pays out the highest voucher of each channel that is not above the served amount.
 func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled, err error) {
+	return c.settleBy(ctx, (*session.Channel).BeginSettle, ids...)
+}
+
+// settleBy pays out what begin marks in the row of each channel.
+func (c *Channels) settleBy(ctx context.Context, begin func(*session.Channel) bool, ids ...common.Hash) (out settled, err error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
 	defer c.operationLocks.lock("settle")()
@@ -267,7 +278,7 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 		if includesChannel(intents, id, IntentSettle) {
 			continue
 		}
-		row, due, err := c.beginSettle(own, id)
+		row, due, err := c.beginSettle(own, id, begin)
 		if err != nil {
 			return out, errors.Join(err, c.endSettle(own, out.Intent, false))
 		}
@@ -299,16 +310,24 @@ func includesChannel(intents []Intent, id common.Hash, kind IntentKind) bool {
 }
 
 // beginSettle stores the amount that is about to be paid out, so that it cannot be refunded.
-// due is false if there is none.
-func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session.Channel, due bool, err error) {
+// due is false if there is none. The voucher to settle is the Settleable of the row returned.
+func (c *Channels) beginSettle(
+	ctx context.Context,
+	id common.Hash,
+	begin func(*session.Channel) bool,
+) (row session.Channel, due bool, err error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
-		due = row.BeginSettle()
+		due = begin(row)
 		return Entry{volatile: !due}, nil
 	}))
 	if err != nil {
 		return row, false, err
 	}
-	return *a.row, due, nil
+	row = *a.row
+	if row.Settling.Cmp(row.Settleable.Cumulative) > 0 {
+		row.Settleable = row.Highest
+	}
+	return row, due, nil
 }
 
 func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
@@ -345,7 +364,7 @@ func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) erro
 		if i == len(intent.Channels)-1 && errs == nil {
 			beside.Drop = intent.ID
 		}
-		_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 			row.Settling = tempo.Amount{}
 			if paid {
 				before := row.Settled
@@ -356,6 +375,8 @@ func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) erro
 		}))
 		if err != nil {
 			errs = append(errs, err)
+		} else if paid {
+			c.logExcess(a.row)
 		}
 	}
 	return errors.Join(errs...)

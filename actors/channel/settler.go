@@ -89,9 +89,12 @@ const quietTime = 10 * time.Minute
 
 // dueChannels returns the channels to settle and those to close, by policy.
 func (t *Settler) dueChannels() (settle, shut []common.Hash, err error) {
-	now := t.c.options.now().UnixMilli()
+	now := t.c.options.now()
 	err = t.c.options.Store.OpenChannels(func(row session.Channel) error {
-		switch t.policy.due(&row, now, t.c.busy.has(row.ID)) {
+		if _, rests := t.c.blocked.has(&row, now); rests {
+			return nil // nothing is due to the payee
+		}
+		switch t.policy.due(&row, now.UnixMilli(), t.c.busy.has(row.ID)) {
 		case dueSettle:
 			settle = append(settle, row.ID)
 		case dueClose:

@@ -168,7 +168,7 @@ func TestSettleWhileOneIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The first: signed, written, sent, and nobody hears of it.
-	row, due, err := m.c.beginSettle(ctx, id)
+	row, due, err := m.c.beginSettle(ctx, id, (*session.Channel).BeginSettle)
 	if err != nil || !due {
 		t.Fatal(due, err)
 	}

@@ -30,8 +30,8 @@ func (i WatchIntervals) withDefaults() WatchIntervals {
 	return i
 }
 
-// Watcher compares the channels with the chain: it closes a channel whose payer requested a
-// close on chain, records the end of channels, reactivates channels after a reorganisation,
+// Watcher compares the channels with the chain: it settles and closes a channel whose payer
+// requested a close on chain, records the end of channels, reactivates channels after a reorganisation,
 // and checks that the payee is able to settle.
 type Watcher struct {
 	c         *Channels
@@ -134,11 +134,13 @@ func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (
 	default:
 		w.c.watchState.clearMissing(id)
 	}
+	if blocked, rests := w.c.blocked.has(&row, w.c.options.now()); rests || !blocked && row.CloseRequestedAt == 0 {
+		return true, nil
+	}
 	if row.CloseRequestedAt != 0 {
 		w.c.options.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())
-		_, err = w.c.CloseChannel(ctx, id)
 	}
-	return true, err
+	return true, w.c.settleAndClose(ctx, id)
 }
 
 // deleteOpening deletes a channel whose opening failed.

@@ -279,6 +279,9 @@ func showChannel(w io.Writer, ch admin.Channel) error {
 	put("Spent", "%s in %s", mpp.FormatTokens(ch.Spent), api.Count(int(ch.Charges), "charge"))
 	put("Settled", "%s", mpp.FormatTokens(ch.Settled))
 	put("Unsettled", "%s%s", mpp.FormatTokens(ch.Unsettled), outlook(ch))
+	if !ch.Excess.IsZero() {
+		put("Excess", "%s, paid out and not served: the payer rejects its refund", mpp.FormatTokens(ch.Excess))
+	}
 	if !ch.Lost.IsZero() {
 		put("Lost", "%s, served and not paid out when the channel ended", mpp.FormatTokens(ch.Lost))
 	}

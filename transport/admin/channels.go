@@ -61,6 +61,8 @@ type Channel struct {
 	Charges   uint64         `json:"charges"`
 	Settled   tempo.Amount   `json:"settled"`   // paid out on chain
 	Unsettled tempo.Amount   `json:"unsettled"` // served and not paid out
+	// Excess is what was paid out above what was served, because the payer rejects its refund.
+	Excess tempo.Amount `json:"excess,omitzero"`
 	// Payable is the amount that settling would pay out now, and Obstacle why it is less than
 	// Unsettled: opening, closing, closed or voucher_above_served.
 	Payable  tempo.Amount `json:"payable"`

@@ -258,6 +258,20 @@ func (c *Chain) SetPolicy(token, account common.Address, maySend, mayReceive boo
 	})
 }
 
+// SetReceivePolicy has an account reject what comes from a sender, or from everyone if the
+// sender is zero, or accept it again (TIP-1028), in a block of its own. Only the reserve looks
+// at it, also as a sender of refunds.
+func (c *Chain) SetReceivePolicy(account, sender common.Address, accept bool) {
+	var rejected uint256.Int
+	if !accept {
+		rejected.SetOne()
+	}
+	c.decree(func(m *machine) error {
+		m.set(cell{receiveSpace, account, addressKey(sender)}, rejected)
+		return nil
+	})
+}
+
 // SetVirtualMaster says which account receives what is sent to the virtual addresses
 // (TIP-1022) that begin with id.
 func (c *Chain) SetVirtualMaster(id [4]byte, master common.Address) {

@@ -13,19 +13,20 @@ import (
 // controls steer the sandbox from outside. They are open to everyone who reaches it:
 // it guards nothing of value.
 var controls = map[string]func(*query) (any, error){
-	"evm_increaseTime":     (*query).increaseTime,
-	"sandbox_increaseTime": (*query).increaseTime,
-	"evm_mine":             (*query).mine,
-	"sandbox_mine":         (*query).mine,
-	"sandbox_mint":         (*query).mint,
-	"sandbox_setPolicy":    (*query).setPolicy,
-	"sandbox_inject":       (*query).inject,
-	"sandbox_clearFaults":  func(q *query) (any, error) { q.chain.ClearFaults(); return true, nil },
-	"sandbox_reorg":        (*query).reorg,
-	"sandbox_calls":        (*query).countCalls,
-	"sandbox_books":        func(q *query) (any, error) { return q.chain.Books(), nil },
-	"sandbox_inspect":      (*query).inspect,
-	"sandbox_info":         func(q *query) (any, error) { return q.chain.info(), nil },
+	"evm_increaseTime":         (*query).increaseTime,
+	"sandbox_increaseTime":     (*query).increaseTime,
+	"evm_mine":                 (*query).mine,
+	"sandbox_mine":             (*query).mine,
+	"sandbox_mint":             (*query).mint,
+	"sandbox_setPolicy":        (*query).setPolicy,
+	"sandbox_setReceivePolicy": (*query).setReceivePolicy,
+	"sandbox_inject":           (*query).inject,
+	"sandbox_clearFaults":      func(q *query) (any, error) { q.chain.ClearFaults(); return true, nil },
+	"sandbox_reorg":            (*query).reorg,
+	"sandbox_calls":            (*query).countCalls,
+	"sandbox_books":            func(q *query) (any, error) { return q.chain.Books(), nil },
+	"sandbox_inspect":          (*query).inspect,
+	"sandbox_info":             func(q *query) (any, error) { return q.chain.info(), nil },
 }
 
 // maxSkip bounds one step of time, so that times stay within 32 bits for years.
@@ -111,6 +112,19 @@ func (q *query) setPolicy() (any, error) {
 		}
 	}
 	q.chain.SetPolicy(token, account, send, receive)
+	return true, nil
+}
+
+// setReceivePolicy takes account, sender and whether the account accepts what comes from it.
+func (q *query) setReceivePolicy() (any, error) {
+	var account, sender common.Address
+	var accept bool
+	for at, into := range []any{&account, &sender, &accept} {
+		if err := q.param(at, into); err != nil {
+			return nil, err
+		}
+	}
+	q.chain.SetReceivePolicy(account, sender, accept)
 	return true, nil
 }
 

@@ -211,19 +211,20 @@ func validPayee(payee, operator common.Address) bool {
 	return operator != (common.Address{}) && !virtual
 }
 
-// pullDeposit takes tokens straight from the payer, who needs no approval for it.
+// pullDeposit takes tokens straight from the payer, who needs no approval for it. The policies
+// look at the payer and the payee, never at the reserve (TIP-1095).
 func (m *machine) pullDeposit(d *Descriptor, amount uint256.Int) error {
 	target, err := m.resolve(d.Payee)
 	if err != nil {
 		return err
 	}
-	if m.forbids(d.Token, target, forbidReceiving) {
+	if m.forbids(d.Token, d.Payer, forbidSending) || !m.admits(d.Token, d.Payer, target) {
 		return errPolicyForbids
 	}
 	if err := m.spend(d.Payer, d.Token, amount); err != nil {
 		return err
 	}
-	return m.transfer(d.Token, d.Payer, Reserve, amount)
+	return m.deliver(d.Token, d.Payer, Reserve, amount)
 }
 
 // existing loads the channel of a descriptor and checks who may act on it.
@@ -281,10 +282,14 @@ func reserveSettle(m *machine, from, _ common.Address, a *arguments) ([]byte, er
 // pay gives the payee what a voucher is worth. The payer counts as the sender for
 // the token's policy: an issuer who blocks the payer blocks the payout.
 func (m *machine) pay(d *Descriptor, amount uint256.Int) error {
-	if m.forbids(d.Token, d.Payer, forbidSending) {
+	target, err := m.resolve(d.Payee)
+	if err != nil {
+		return err
+	}
+	if m.forbids(d.Token, d.Payer, forbidSending) || !m.admits(d.Token, d.Payer, target) {
 		return errPolicyForbids
 	}
-	return m.transfer(d.Token, Reserve, d.Payee, amount)
+	return m.deliver(d.Token, Reserve, d.Payee, amount)
 }
 
 func reserveTopUp(m *machine, from, _ common.Address, a *arguments) ([]byte, error) {
@@ -375,11 +380,14 @@ func reserveWithdraw(m *machine, from, _ common.Address, a *arguments) ([]byte, 
 }
 
 // end refunds what was not captured and deletes the channel, which then reads as if
-// it had never been.
+// it had never been. A payer that rejects the refund keeps the channel open (TIP-1095).
 func (m *machine) end(d *Descriptor, id common.Hash, c channel, captured uint256.Int) error {
 	refund := *new(uint256.Int).Sub(&c.deposit, &captured)
 	if !refund.IsZero() {
-		if err := m.transfer(d.Token, Reserve, d.Payer, refund); err != nil {
+		if !m.admits(d.Token, Reserve, d.Payer) {
+			return errPolicyForbids
+		}
+		if err := m.deliver(d.Token, Reserve, d.Payer, refund); err != nil {
 			return err
 		}
 	}

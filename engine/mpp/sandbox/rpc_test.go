@@ -196,6 +196,10 @@ func TestControls(t *testing.T) {
 		t.Error(err)
 	}
 	w.reverts("PolicyForbids", payer, pay(1))
+	if err := w.rpc(nil, "sandbox_setReceivePolicy", payee.address(), stranger.address(), false); err != nil {
+		t.Error(err)
+	}
+	w.reverts("PolicyForbids", stranger, to(openData(Descriptor{Payee: payee.address(), Token: PathUSD}, amount(5))))
 	var seen inspection
 	if err := w.rpc(&seen, "sandbox_inspect", t2HandOff); err != nil || seen.From != payer.address() || seen.Type != TypeHandOff ||
 		seen.ExpiringNonceHash.Hex() != "0x899d68607dd886c1e47e63116a5785f577a02c688da98347e873de5b3f377d16" {
@@ -211,7 +215,7 @@ func TestControls(t *testing.T) {
 	}
 	for method, params := range map[string][]any{
 		"evm_increaseTime": {uint64(1) << 40}, "sandbox_mint": {payer.address(), "x"}, "sandbox_inject": {map[string]any{"unknown": 1}},
-		"sandbox_reorg": {99}, "sandbox_setPolicy": {PathUSD}, "sandbox_inspect": {"0x"},
+		"sandbox_reorg": {99}, "sandbox_setPolicy": {PathUSD}, "sandbox_setReceivePolicy": {payer.address()}, "sandbox_inspect": {"0x"},
 	} {
 		if err := w.rpc(nil, method, params...); err == nil {
 			t.Errorf("%s %v was taken", method, params)

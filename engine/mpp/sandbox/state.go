@@ -22,6 +22,7 @@ const (
 	keySpace                        // owner account, key access key: packed
 	limitSpace                      // owner account, key of access key and token
 	feeTokenSpace                   // owner account: the token it chose for fees
+	receiveSpace                    // owner account, key sender, zero for all: what its own policy rejects
 	masterSpace                     // key master id: account behind virtual addresses
 )
 

@@ -89,18 +89,38 @@ func (m *machine) forbids(token, account common.Address, what uint64) bool {
 	return policy.Uint64()&what != 0
 }
 
+// admits reports whether an account may receive a token from a sender: by the token's policy,
+// and by its own (TIP-1028).
+func (m *machine) admits(token, sender, account common.Address) bool {
+	for _, from := range []common.Address{sender, {}} {
+		if v := m.get(cell{receiveSpace, account, addressKey(from)}); !v.IsZero() {
+			return false
+		}
+	}
+	return !m.forbids(token, account, forbidReceiving)
+}
+
 // transfer moves tokens as a transfer by a holder does: recipients are checked and
 // both sides must be allowed.
 func (m *machine) transfer(token, from, to common.Address, amount uint256.Int) error {
-	if to == (common.Address{}) || isToken(to) {
-		return errInvalidRecipient
-	}
 	target, err := m.resolve(to)
 	if err != nil {
 		return err
 	}
 	if m.forbids(token, from, forbidSending) || m.forbids(token, target, forbidReceiving) {
 		return errPolicyForbids
+	}
+	return m.deliver(token, from, to, amount)
+}
+
+// deliver is transfer without a look at policies.
+func (m *machine) deliver(token, from, to common.Address, amount uint256.Int) error {
+	if to == (common.Address{}) || isToken(to) {
+		return errInvalidRecipient
+	}
+	target, err := m.resolve(to)
+	if err != nil {
+		return err
 	}
 	if err := m.move(token, from, target, amount); err != nil {
 		return err

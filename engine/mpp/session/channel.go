@@ -12,7 +12,8 @@
 //	Settled <= Served = Spent - Credit
 //	Served + Reserved <= Highest <= Deposit
 //
-// while the channel is active. Amounts are base units of the token.
+// while the channel is active. The exception is a payer who rejects the refund of a close:
+// Settled may be above Served then, see BeginExcess, and never above Highest. Amounts are base units of the token.
 package session
 
 import (

@@ -95,6 +95,31 @@ func (c *Channel) BeginSettle() (due bool) {
 	return true
 }
 
+// KeepClose keeps the verified voucher of a close that was undone if it can be settled.
+func (c *Channel) KeepClose(v Voucher) {
+	if v.Cumulative.Cmp(c.Served()) <= 0 && v.Cumulative.Cmp(c.Settleable.Cumulative) > 0 && v.Signature.Kind() != tempo.NoSignature {
+		c.Settleable = v
+	}
+}
+
+// BeginExcess is BeginSettle for a payer who rejects its refund, so that the channel cannot be
+// closed: it marks the highest voucher, which is above what was served, if no other covers
+// that. due is false if a voucher that is not above it is left to settle.
+func (c *Channel) BeginExcess() (due bool) {
+	if c.Status != Active || c.Unsettled().IsZero() || c.Settleable.Cumulative.Cmp(c.Settled) > 0 || c.Highest.Cumulative.Cmp(c.Settled) <= 0 {
+		return false
+	}
+	c.Settling = c.Highest.Cumulative
+	c.Authorised = larger(c.Authorised, c.Settling)
+	return true
+}
+
+// Excess is what was paid out above what was served. Charges of the channel use it up.
+func (c *Channel) Excess() tempo.Amount {
+	excess, _ := c.Settled.Sub(smaller(c.Served(), c.Settled))
+	return excess
+}
+
 // Shrink records a deposit that is smaller than before, because a reorganisation removed a
 // top-up. Only a rejected payout proves that; a replica that lags shows it too.
 func (c *Channel) Shrink(deposit tempo.Amount) { c.Deposit = smaller(c.Deposit, deposit) }

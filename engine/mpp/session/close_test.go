@@ -110,6 +110,63 @@ func TestUndoClose(t *testing.T) {
 	}
 }
 
+// TestBeginExcess: the voucher above what was served is settled only if nothing else covers it.
+func TestBeginExcess(t *testing.T) {
+	f := func(c Channel, due bool, settling uint64) {
+		t.Helper()
+		before := c
+		if c.BeginExcess() != due || c.Settling != sumOf(settling) || due && c.Authorised != sumOf(settling) {
+			t.Errorf("due %t, settling %s, authorised %s", !due, c.Settling, c.Authorised)
+		}
+		if c.Settling, c.Authorised = before.Settling, before.Authorised; c != before {
+			t.Errorf("%+v, was %+v", c, before)
+		}
+	}
+	f(channel(200, 120), true, 200)
+	f(channel(200, 120).sees(60, 500), true, 200)
+	f(channel(200, 120).sees(120, 500), false, 0) // all is paid out
+	f(channel(200, 0), false, 0)
+	f(channel(120, 120), false, 0) // covered exactly
+	exact := channel(120, 120)
+	if _, fault := exact.Accept(signed(200), at); fault != nil {
+		t.Fatal(fault)
+	}
+	exact.Charge(sumOf(10), at)
+	f(exact, false, 0) // the lower voucher is due first
+	f(exact.sees(120, 500), true, 200)
+	closing := channel(200, 120)
+	closing.BeginClose(Voucher{})
+	f(closing, false, 0)
+	excess := func(c Channel, want uint64) {
+		t.Helper()
+		if c.Excess() != sumOf(want) {
+			t.Errorf("excess %s, want %d", c.Excess(), want)
+		}
+	}
+	over := channel(200, 120).sees(200, 500)
+	excess(over, 80)
+	excess(channel(200, 120), 0)
+	excess(channel(200, 120).sees(120, 500), 0)
+	if over.Authorised = sumOf(200); over.Charge(sumOf(30), at) != nil || over.Excess() != sumOf(50) { // it is the payer's to use
+		t.Errorf("excess %s", over.Excess())
+	}
+	f(over, false, 0)
+}
+
+// TestKeepClose: the voucher of a close that was undone is kept if it can be settled.
+func TestKeepClose(t *testing.T) {
+	f := func(c Channel, v Voucher, want uint64) {
+		t.Helper()
+		if c.KeepClose(v); c.Settleable.Cumulative != sumOf(want) || want > 0 && c.Settleable != signed(want) {
+			t.Errorf("settleable %+v, want %d", c.Settleable, want)
+		}
+	}
+	f(channel(200, 120), signed(120), 120)
+	f(channel(200, 120), signed(121), 0)
+	f(channel(120, 120), signed(110), 120)
+	f(channel(200, 120), Voucher{Cumulative: sumOf(120)}, 0) // no signature
+}
+
 // TestFinish: what was served and not captured is lost, and nothing is under way any
 // more.
 func TestFinish(t *testing.T) {

@@ -56,7 +56,7 @@ func (e *rpcError) reason() string {
 	var data hexutil.Bytes
 	if json.Unmarshal(e.Data, &data) == nil {
 		if known, ok := tempo.DecodeRevert(data); ok {
-			return known.Name()
+			return known.String()
 		}
 	}
 	return clip(e.Message)

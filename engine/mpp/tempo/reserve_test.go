@@ -61,7 +61,7 @@ func TestReserveErrors(t *testing.T) {
 	f := func(e ReserveError, name, data string) {
 		t.Helper()
 		got, ok := DecodeRevert(unhex(t, data))
-		if !ok || got != e || e.Name() != name {
+		if !ok || got.ReserveError != e || e.Name() != name || got.String() != name {
 			t.Errorf("%s: %s %t", name, got.Name(), ok)
 		}
 	}
@@ -78,7 +78,15 @@ func TestReserveErrors(t *testing.T) {
 	f(CaptureAmountInvalid, "CaptureAmountInvalid", "c91833a1")
 	f(CloseNotReady, "CloseNotReady", "02b81e29")
 	f(DepositOverflow, "DepositOverflow", "1132981b")
-	for _, data := range []string{"", "0ec0f1", "0ec0f14900", "00000000"} {
+	f(PolicyForbids, "PolicyForbids", "54cfe659")
+	const retired = "5eb7b977000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+	if got, ok := DecodeRevert(unhex(t, retired)); !ok || got != (Revert{RootKeyRetired, payer}) || got.String() != "RootKeyRetired("+payer.Hex()+")" {
+		t.Errorf("%v %t", got, ok)
+	}
+	for _, data := range []string{
+		"", "0ec0f1", "0ec0f14900", "00000000", "54cfe659" + strings.Repeat("0", 64),
+		"5eb7b977", retired[:70], retired + "00", "5eb7b977010000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+	} {
 		if e, ok := DecodeRevert(unhex(t, data)); ok {
 			t.Errorf("%q is %s", data, e.Name())
 		}
