@@ -191,7 +191,7 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 	}
 	undoErr := c.undoClose(ctx, row.ID, intent.ID, s.Deposit)
 	if forbidden(refusal) && undoErr == nil {
-		return row, c.afterForbidden(ctx, &row, s, refusal)
+		return row, c.afterForbidden(ctx, &row, refusal)
 	}
 	return row, errors.Join(c.payeeErr(ctx, refusal, row.ID), undoErr)
 }

@@ -101,9 +101,9 @@ func forbidden(err error) bool {
 	return ok && r.Reason == tempo.PolicyForbids.Name()
 }
 
-// afterForbidden handles a close that a policy rejected while the chain has the channel in
-// state s. row is the closing row, which is undone.
-func (c *Channels) afterForbidden(ctx context.Context, row *session.Channel, s session.State, refusal error) error {
+// afterForbidden handles a close that a policy rejected while the chain has the channel. row is
+// the closing row, which is undone.
+func (c *Channels) afterForbidden(ctx context.Context, row *session.Channel, refusal error) error {
 	_, err := c.ask(ctx, row.ID, edit(func(now *session.Channel, _ time.Time) (Entry, error) {
 		before := *now
 		now.KeepClose(row.Close)
@@ -113,24 +113,21 @@ func (c *Channels) afterForbidden(ctx context.Context, row *session.Channel, s s
 		return errors.Join(refusal, err)
 	}
 	_, settleErr := c.settle(ctx, row.ID)
-	if settleErr == nil && c.isRefundBlocked(ctx, row, s) {
+	if c.isRefundBlocked(ctx, row) {
 		payer := row.Descriptor.Payer
 		if c.blocked.add(row.ID, payer, c.options.now()) {
 			c.options.Log.Error("the payer's own receive policy rejects the refund, so the channel cannot be closed; the payer is not served",
 				"channel", row.ID, "payer", payer, "error", refusal,
 				"do", "nothing: what was served is settled, and the server tries again; after a close request it takes the voucher above that before the payer can withdraw")
 		}
-		return &refundError{refusal}
+		return errors.Join(&refundError{refusal}, settleErr)
 	}
 	return errors.Join(c.payeeErr(ctx, refusal, row.ID), settleErr)
 }
 
 // isRefundBlocked reports whether a policy rejected a close for its refund to the payer. A
 // rejected payout to the payee has the same error, so that is ruled out.
-func (c *Channels) isRefundBlocked(ctx context.Context, row *session.Channel, s session.State) bool {
-	if row.Capture.Cmp(s.Deposit) >= 0 {
-		return false
-	}
+func (c *Channels) isRefundBlocked(ctx context.Context, row *session.Channel) bool {
 	now, err := c.storedRow(ctx, row.ID)
 	if err != nil || row.Capture.Cmp(now.Settled) <= 0 {
 		return err == nil // all of it is paid out, so a refund is all that the close moved

@@ -143,6 +143,12 @@ func TestBlockedRefundEnds(t *testing.T) {
 	}
 	m.later(20 * time.Second)
 	m.watched(tr, true)
+	m.later(31 * 24 * time.Hour) // so long unused that the Settler closes it
+	m.watched(tr, true)
+	estimates = m.chain.Calls("eth_estimateGas")
+	if err := tr.settleRound(context.Background()); err != nil || m.chain.Calls("eth_estimateGas") != estimates {
+		t.Errorf("the Settler tries again: %v", err)
+	}
 	blockEscrow(m, 1, true)
 	m.later(blockedRetry)
 	m.watched(tr, false)
@@ -151,6 +157,43 @@ func TestBlockedRefundEnds(t *testing.T) {
 	if len(m.c.blocked.channels) != 0 || len(m.c.blocked.payers) != 0 {
 		t.Errorf("left: %v, %v", m.c.blocked.channels, m.c.blocked.payers)
 	}
+}
+
+// TestSettledBeforeClose: a channel whose payer asks the chain to close it is settled first,
+// for whatever reason its close is rejected then.
+func TestSettledBeforeClose(t *testing.T) {
+	m := newMarket(t, StoreOf(newBookkeeper()))
+	p := m.served(1, 5*dollar, 20_000, 20_000)
+	p.mustSend(requestClose(p))
+	if err := m.chain.Inject(sandbox.Fault{Method: "eth_estimateGas", Call: "close", Revert: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(context.Background()); !isPayeeError(err) {
+		t.Errorf("%v", err)
+	}
+	p.is(session.Active, 20_000, 0)
+	p.sound()
+	m.later(890 * time.Second)
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(context.Background()); !isPayeeError(err) {
+		t.Errorf("%v", err)
+	}
+	m.chain.ClearFaults()
+	m.watched(m.c.Rounds(SettlePolicy{}), false)
+	p.is(session.Closed, 20_000, 0)
+	balanced(t, m, 20_000)
+}
+
+// TestBlockedRefundClosedByPayer: a payer that accepts its refund again may close at once.
+func TestBlockedRefundClosedByPayer(t *testing.T) {
+	m := newMarket(t, StoreOf(newBookkeeper()))
+	p := m.served(1, 5*dollar, 50_000, 20_000)
+	blockEscrow(m, 1, false)
+	m.expect(p.close(30_000), management, 400, mpp.BadRequest)
+	blockEscrow(m, 1, true)
+	m.expect(p.close(30_000), management, 200, "")
+	p.is(session.Closed, 20_000, 0)
+	m.expect(p.close(30_000), management, 200, "") // a repetition
+	balanced(t, m, 20_000)
 }
 
 // TestBlockedRefundAfterRestart: that a payer rejects refunds is learnt again.
