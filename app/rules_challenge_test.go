@@ -214,7 +214,9 @@ func credentialForms(t *testing.T, s *service.Seller) {
 	f(3, func(token string) string {
 		return "Authorization: Payment " + base64.URLEncoding.EncodeToString(append(raw(token), ' '))
 	})
-	f(4, func(token string) string { return "Payment-Authorization: Payment " + token })
+	// The challenge selects Authorization.
+	ch, q := s.Terms("POST", service.PathJobs, "", s.Body(4))
+	s.Refused(s.Ask("POST", service.PathJobs, "", s.Body(4), "", "Payment-Authorization: "+s.Credential(ch, s.Next(q, meter.Cent))), mpp.MalformedCredential)
 }
 
 // schemesBeside: a credential is found beside those of other schemes, and nowhere

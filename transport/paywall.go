@@ -118,16 +118,20 @@ func (s *Server) fixOffers() {
 	}
 }
 
-// credentials returns all headers that may hold a credential. They share the memory of the
-// request, which fasthttp reuses; mpp.ParseCredential keeps nothing of them. Copies would be
-// most of the garbage of a voucher.
-func credentials(h *fasthttp.RequestHeader) (values []string) {
-	for _, name := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
+// parseCredential parses the one credential of the headers that may hold it. Their values share
+// the memory of the request, which fasthttp reuses; mpp.ParseHeaders keeps nothing of them.
+// Copies would be most of the garbage of a voucher.
+func parseCredential(h *fasthttp.RequestHeader) (*mpp.Credential, error) {
+	var values []string
+	add := func(name string) {
 		for _, v := range h.PeekAll(name) {
 			values = append(values, unsafe.String(unsafe.SliceData(v), len(v)))
 		}
 	}
-	return values
+	add(mpp.HeaderAuthorization)
+	authorization := len(values)
+	add(mpp.HeaderPaymentAuthorization)
+	return mpp.ParseHeaders(authorization, values...)
 }
 
 // requestShape has the properties of a request that decide which kind of payment message it is.
@@ -142,7 +146,7 @@ func requestShape(ctx *fasthttp.RequestCtx) mpp.Shape {
 // credential parses the one credential of a request. If paid is false, there is none or an
 // error was answered.
 func (s *Server) credential(ctx *fasthttp.RequestCtx, route *mpp.Route) (cr *mpp.Credential, paid, ok bool) {
-	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
+	cr, err := parseCredential(&ctx.Request.Header)
 	if err == nil {
 		return cr, true, true
 	}
@@ -166,7 +170,7 @@ func (s *Server) manageReadPath(ctx *fasthttp.RequestCtx) bool {
 	if !s.sold() {
 		return false
 	}
-	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
+	cr, err := parseCredential(&ctx.Request.Header)
 	if err != nil || !managesChannel(ctx, cr) {
 		return false
 	}
@@ -205,7 +209,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 // withSnapshot returns a route with a snapshot of the channel of the credential, for a client that
 // lost track of it. Without authentication it returns the route unchanged.
 func (s *Server) withSnapshot(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route {
-	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
+	cr, err := parseCredential(&ctx.Request.Header)
 	if err != nil {
 		return route
 	}

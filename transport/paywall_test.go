@@ -158,14 +158,32 @@ func TestNoJobsSold(t *testing.T) {
 	sh.wantCalls("")
 }
 
-// TestCredentialsInHeaders: a credential may come in either header; what cannot be read
-// is refused before the body is.
+// TestCredentialsInHeaders: a credential counts only in the header that its challenge selected;
+// what cannot be read is refused before the body is.
 func TestCredentialsInHeaders(t *testing.T) {
 	sh := sellWith(t, spends(0), nil)
-	for _, header := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
-		sh.wantReceipt(sh.ask("POST", "/explain", "", header, sh.answerTo("/explain", meter.Cent, voucher(20_000))), 204, 20_000, 0)
-		sh.wantCalls("Pay")
+	value := sh.answerTo("/explain", meter.Cent, voucher(20_000))
+	route := sh.s.newOffer("/explain", units(meter.Cent))
+	route.Header = mpp.HeaderPaymentAuthorization
+	ch, err := sh.till.issuer.Issue(route, time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
 	}
+	selecting, err := mpp.NewCredential(ch, voucher(20_000), mpp.Source{}).HeaderValue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh.wantReceipt(sh.ask("POST", "/explain", "", "Authorization", value), 204, 20_000, 0)
+	sh.wantCalls("Pay")
+	sh.wantReceipt(sh.ask("POST", "/explain", "", "Payment-Authorization", selecting), 204, 20_000, 0)
+	sh.wantCalls("Pay")
+	sh.wantReceipt(sh.ask("POST", "/explain", "", "Authorization", "Bearer x", "Payment-Authorization", selecting), 204, 20_000, 0)
+	sh.wantCalls("Pay")
+	for _, path := range []string{"/explain", "/explain/async", "/session/deposit", "/result/" + jobID} {
+		sh.wantProblem(sh.ask("POST", path, "", "Payment-Authorization", value), 402, mpp.MalformedCredential)
+		sh.wantProblem(sh.ask("POST", path, "", "Authorization", selecting), 402, mpp.MalformedCredential)
+	}
+	sh.wantCalls("")
 	for _, path := range []string{"/explain", "/explain/async", "/session/deposit", "/result/" + jobID} {
 		sh.wantProblem(sh.ask("POST", path, "", "Authorization", "Payment nonsense"), 402, mpp.MalformedCredential)
 	}

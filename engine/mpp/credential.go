@@ -74,23 +74,48 @@ func (c *Credential) Payload() (Payload, error) { return parsePayload(c.payload)
 // Credentials of other schemes do not count. Problems: payment-required without any, bad-request with several,
 // malformed-credential otherwise.
 func ParseCredential(values ...string) (*Credential, error) {
+	c, _, err := parseCredential(values)
+	return c, err
+}
+
+// ParseHeaders is ParseCredential where the first values, as many as authorization says, are of
+// the header Authorization and the others of Payment-Authorization. A credential in another
+// header than its challenge selected is a malformed-credential.
+func ParseHeaders(authorization int, values ...string) (*Credential, error) {
+	c, at, err := parseCredential(values)
+	if err != nil {
+		return nil, err
+	}
+	name := HeaderAuthorization
+	if at >= authorization {
+		name = HeaderPaymentAuthorization
+	}
+	if c.HeaderName() != name {
+		return nil, problemf(MalformedCredential, "The credential came in the header %s; its challenge selects %s.", name, c.HeaderName())
+	}
+	return c, nil
+}
+
+// parseCredential also returns which of the values has the credential.
+func parseCredential(values []string) (c *Credential, at int, err error) {
 	token, n, size := "", 0, 0
-	for _, v := range values {
+	for i, v := range values {
 		if size += len(v); size > maxHeader {
-			return nil, malformed(fmt.Errorf("headers longer than %d bytes", maxHeader))
+			return nil, 0, malformed(fmt.Errorf("headers longer than %d bytes", maxHeader))
 		}
 		found, k := paymentToken(v)
 		if n += k; k > 0 {
-			token = found
+			token, at = found, i
 		}
 	}
 	switch {
 	case n == 0:
-		return nil, problemf(PaymentRequired, "This resource is paid for through a session.")
+		return nil, 0, problemf(PaymentRequired, "This resource is paid for through a session.")
 	case n > 1:
-		return nil, problemf(BadRequest, "The request carries several Payment credentials.")
+		return nil, 0, problemf(BadRequest, "The request carries several Payment credentials.")
 	}
-	return decodeCredential(token)
+	c, err = decodeCredential(token)
+	return c, at, err
 }
 
 // paymentToken finds the Payment entries of a comma-joined header: the last one's

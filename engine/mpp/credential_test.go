@@ -347,3 +347,38 @@ func TestConformance_B_Source(t *testing.T) {
 	f(payer.Hex(), false)
 	f("", false)
 }
+
+// TestParseHeaders: a credential counts only in the header that its challenge selected.
+func TestParseHeaders(t *testing.T) {
+	plain, err := ParseCredential(realAuthorization)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain.Challenge.Header = HeaderPaymentAuthorization
+	selecting, err := plain.HeaderValue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(want ProblemType, authorization int, values ...string) {
+		t.Helper()
+		c, err := ParseHeaders(authorization, values...)
+		if got := ProblemType(""); err != nil {
+			if got = AsProblem(err).Type; got != want {
+				t.Errorf("%s, want %s: %v", got, want, err)
+			}
+		} else if want != "" || c == nil {
+			t.Errorf("parsed; want %s", want)
+		}
+	}
+	f("", 1, realAuthorization)
+	f(MalformedCredential, 0, realAuthorization)
+	f("", 0, selecting)
+	f(MalformedCredential, 1, selecting)
+	f("", 1, "Bearer x", selecting)
+	f("", 2, "Bearer x", realAuthorization, "Bearer y")
+	f(MalformedCredential, 1, "Bearer x", realAuthorization)
+	f(MalformedCredential, 2, "Bearer x", selecting)
+	f(BadRequest, 1, realAuthorization, selecting)
+	f(PaymentRequired, 1, "Bearer x", "Bearer y")
+	f(PaymentRequired, 0)
+}
