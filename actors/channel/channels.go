@@ -41,6 +41,7 @@ type Options struct {
 	now          func() time.Time // tests set this field and the next ones
 	readBackRest time.Duration
 	lookupWait   time.Duration
+	answerTime   time.Duration
 }
 
 // Limits on work that unknown clients can cause.
@@ -79,6 +80,9 @@ type Channels struct {
 	watchState      watchState    // results of the chain look-ups that are not in rows
 	faults          *faultLog     // faults of the payee
 	blocked         blockedRefunds
+	ending          context.Context // ends when Close is called
+	end             context.CancelFunc
+	late            sync.WaitGroup // requests that may go on after their answer
 	health          atomic.Pointer[settle.Health]
 	lastTotals      atomic.Pointer[lastLook] // nil: the Watcher has not looked yet
 	failedRounds    atomic.Uint64
@@ -120,6 +124,9 @@ func New(sys *runtime.System, o Options) *Channels {
 	if o.StateTTL <= 0 {
 		o.StateTTL = 5 * time.Second
 	}
+	if o.answerTime <= 0 {
+		o.answerTime = answerTime
+	}
 	if o.MaxStateAge <= 0 {
 		o.MaxStateAge = MaxStateAge
 	}
@@ -127,6 +134,7 @@ func New(sys *runtime.System, o Options) *Channels {
 		system: sys, options: o, refs: make(map[common.Hash]*channelRef), strangerLookups: rate.NewLimiter(rate.Every(time.Second/unknownLookupsPerSecond), unknownLookupsPerSecond),
 		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), operationLocks: newLocks(),
 	}
+	c.ending, c.end = context.WithCancel(context.Background())
 	c.watchState.missing = make(map[common.Hash]time.Time)
 	c.faults = newFaultBoard(o.Log, o.now)
 	c.kind = sys.NewKind(func() runtime.Actor { return &channel{channels: c} })
@@ -154,6 +162,10 @@ func (c *Channels) sweep() {
 
 // Close ends the actors. Everything they answered is on disk. Waiting callers get an error.
 func (c *Channels) Close() {
+	c.mu.Lock()
+	c.end()
+	c.mu.Unlock()
+	c.late.Wait()
 	c.mu.Lock()
 	c.closed = true
 	c.sweeper.Stop()

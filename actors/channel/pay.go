@@ -84,13 +84,16 @@ func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	var held tempo.Amount
 	switch p := adm.Payload.(type) {
 	case *mpp.Open:
-		s, held, err = c.open(ctx, q, adm, p)
+		out := c.inTime(ctx, func(ctx context.Context) (o outcome) { o.s, o.held, o.err = c.open(ctx, q, adm, p); return o })
+		s, held, err = out.s, out.held, out.err
 	case *mpp.Voucher:
 		s, held, err = c.voucher(ctx, q, adm, p)
 	case *mpp.TopUp:
-		s, err = c.topUp(ctx, q, p)
+		out := c.inTime(ctx, func(ctx context.Context) (o outcome) { o.s, o.err = c.topUp(ctx, q, p); return o })
+		s, err = out.s, out.err
 	case *mpp.Close:
-		s, err = c.closeForPayer(ctx, q, p)
+		out := c.inTime(ctx, func(ctx context.Context) (o outcome) { o.s, o.err = c.closeForPayer(ctx, q, p); return o })
+		s, err = out.s, out.err
 	default:
 		err = &mpp.Problem{Type: mpp.InvalidPayload, Detail: "The action is not known."}
 	}

@@ -32,7 +32,8 @@ func (c *Channels) closeForPayer(ctx context.Context, q PayRequest, p *mpp.Close
 	if err != nil {
 		return Standing{}, err
 	}
-	if repeat, f := row.CheckClose(v); f != nil {
+	same := row.Status == session.Closing && row.Close.Cumulative == v.Cumulative // the close is in progress
+	if repeat, f := row.CheckClose(v); f != nil && !same {
 		return Standing{}, f
 	} else if repeat {
 		return closing(&row), nil
@@ -40,8 +41,11 @@ func (c *Channels) closeForPayer(ctx context.Context, q PayRequest, p *mpp.Close
 	if err := prove(); err != nil {
 		return Standing{}, err
 	}
-	row, err = c.payOut(ctx, p.ChannelID, v, nil)
+	row, err = c.payOut(ctx, p.ChannelID, v, nil) // waits for one in progress
 	if err != nil {
+		if now, lookErr := c.storedRow(ctx, p.ChannelID); same && lookErr == nil && now.Status == session.Closing {
+			return Standing{}, notDecided() // Reconcile decides
+		}
 		return Standing{}, err
 	}
 	return closing(&row), nil

@@ -1,0 +1,80 @@
+package channel
+
+import (
+	"context"
+	"time"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+)
+
+const (
+	// answerTime is the longest time that an opening, a top-up or a close by the payer takes to
+	// be answered. Published clients give a request up after 30 seconds, and do not pay again
+	// before their operator has looked into it.
+	answerTime = 20 * time.Second
+	// decisionTime is how long the work goes on after that. It limits the look-ups; what sends
+	// a transaction has limits of its own.
+	decisionTime = 60 * time.Second
+)
+
+// outcome is the result of a credential.
+type outcome struct {
+	s    Standing
+	held tempo.Amount
+	err  error
+}
+
+// inTime returns the outcome of work, or after answerTime that it is not decided yet. The work
+// then goes on, and the payer learns the outcome by repeating the request. Before that, the
+// work ends with ctx.
+func (c *Channels) inTime(ctx context.Context, work func(context.Context) outcome) outcome {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), decisionTime)
+	unfollow := context.AfterFunc(ctx, cancel)
+	done, left := make(chan outcome), make(chan struct{})
+	started := c.goLate(func() {
+		defer cancel()
+		stop := context.AfterFunc(c.ending, cancel)
+		defer stop()
+		out := c.system.Guard(func() any { return work(own) }, func(err error) any { return outcome{err: err} }).(outcome)
+		select {
+		case done <- out:
+		case <-left:
+			c.releaseHeld(own, out.s.Channel, out.held)
+			if out.err != nil {
+				c.options.Log.Warn("a request failed after it was answered as not decided", "error", out.err)
+			}
+		}
+	})
+	if !started {
+		cancel()
+		return outcome{err: ErrClosed}
+	}
+	wait := time.NewTimer(c.options.answerTime)
+	defer wait.Stop()
+	select {
+	case out := <-done:
+		return out
+	case <-wait.C:
+		unfollow()
+		close(left)
+		return outcome{err: notDecided()}
+	}
+}
+
+// goLate starts work that Close waits for. It returns false after Close.
+func (c *Channels) goLate(work func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending.Err() != nil {
+		return false
+	}
+	c.late.Go(work)
+	return true
+}
+
+// notDecided is the answer while the chain has not decided about a transaction.
+func notDecided() *mpp.Problem {
+	return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: chainRetryAfter,
+		Detail: "The settlement chain has not decided yet. The request goes on; repeat it to learn the outcome. Nothing is done twice."}
+}
