@@ -115,8 +115,13 @@ func TestLateOutcome(t *testing.T) {
 		return o
 	})
 	m.c.Close()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	default:
+		t.Error("Close did not wait")
 	}
 	if out := m.c.inTime(context.Background(), func(context.Context) outcome { return outcome{} }); !errors.Is(out.err, ErrClosed) {
 		t.Errorf("after the end: %v", out.err)
