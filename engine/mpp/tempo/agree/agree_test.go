@@ -46,7 +46,7 @@ func vectors(t testing.TB) (list [][]byte) {
 		_, hex, _ := strings.Cut(strings.TrimSpace(line), " ")
 		list = append(list, common.FromHex(hex))
 	}
-	if len(list) != 5 {
+	if len(list) != 6 {
 		t.Fatalf("%d vectors", len(list))
 	}
 	return list
