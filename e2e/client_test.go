@@ -7,17 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"txlens/testkit/fixture"
-	"txlens/testkit/stubnode"
 )
 
 // needNode skips where there is no Node.js, or no packages for it.
@@ -59,66 +53,6 @@ func mustNode(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	return out
-}
-
-// lockedBuffer is a log that a test reads while the program writes.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-var servingAt = regexp.MustCompile(`msg=serving address=([0-9.:]+)`)
-
-// serve builds the program and serves until the test ends, in a world that is one
-// recorded block. It returns the base URL and the hash of a transaction.
-func serve(t *testing.T) (base, hash string) {
-	t.Helper()
-	const swap = "0x8787d972"
-	var world []fixture.Block
-	for _, b := range fixture.Blocks(t) {
-		if i := slices.IndexFunc(b.Txs, func(tx fixture.Tx) bool { return strings.HasPrefix(tx.Hash, swap) }); i >= 0 {
-			world, hash = []fixture.Block{b}, b.Txs[i].Hash
-		}
-	}
-	if hash == "" {
-		t.Fatal("the recorded swap is missing")
-	}
-	program := filepath.Join(t.TempDir(), "txlens")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/txlens").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	rpc := stubnode.New(world, stubnode.Options{}).Start(t)
-	var log lockedBuffer
-	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--admin-listen", "off", "--data", t.TempDir(), "--rpc", fmt.Sprintf("%d=%s", world[0].ChainID, rpc), "--rpc-only", "--sources", "off")
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("serve ended with %v: %s", err, log.String())
-		}
-	})
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if m := servingAt.FindStringSubmatch(log.String()); m != nil {
-			return "http://" + m[1], hash
-		}
-	}
-	t.Fatalf("it does not serve: %s", log.String())
-	return "", ""
 }
 
 // TestClientOfTheDescription lints /openapi.json of a running server, makes a

@@ -12,13 +12,11 @@ import (
 // TestFrontPageInABrowser: the front page of the program fits its window, can be
 // read, loads its sample from its own server and nothing else, and runs its form's script alone.
 func TestFrontPageInABrowser(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	base, _ := serve(t)
 	p := b.Visit(t, base+"/", looks["desk-light"])
 	defer p.Close()
-	for end := time.Now().Add(20 * time.Second); len(p.Seen().Requests) < 2 && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond)
-	}
+	p.Await(func(s chrome.Seen) bool { return len(s.Requests) >= 2 })
 	for _, look := range []string{"desk-light", "desk-dark", "phone-light", "phone-dark"} {
 		p.Turn(looks[look])
 		fits(t, look, p, looks[look].Width)
@@ -59,7 +57,7 @@ func TestFrontPageInABrowser(t *testing.T) {
 // TestLookUpInABrowser: the form shows the progress and ends at the report; it says what is
 // wrong with a text that names no transaction, and stays usable.
 func TestLookUpInABrowser(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	base, hash := serve(t)
 	p := b.Visit(t, base+"/", looks["phone-light"])
 	defer p.Close()

@@ -26,7 +26,7 @@ func TestReportPicture(t *testing.T) {
 	const width, height, most = 1000, 960, 150_000
 	path := filepath.Join("..", "docs", "report.png")
 	if golden.Updating() {
-		page := chrome.Start(t).Open(t, demoReport(t), chrome.Look{Width: width, Height: height})
+		page := chrome.Shared(t).Open(t, demoReport(t), chrome.Look{Width: width, Height: height})
 		full, err := png.Decode(bytes.NewReader(page.Screenshot()))
 		if err != nil {
 			t.Fatal(err)

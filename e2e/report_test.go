@@ -11,6 +11,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/testkit/chrome"
+	"txlens/testkit/size"
 )
 
 // looks are the windows that reports are opened in.
@@ -28,28 +29,44 @@ var pictures = os.Getenv("TXLENS_PICTURES")
 // TestReportsInABrowser opens reports of recorded transactions and of hostile
 // ones: each is quiet, loads nothing and fits its window.
 func TestReportsInABrowser(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	all := reports(t)
 	all["partial"] = without(t, "0x5dcdd902dc")
-	for i, kind := range []string{"swap", "nft-sale", "vault", "reverted"} {
-		r := reports(t)[kind]
-		poison(r, i, false)
-		all["hostile-"+kind] = r
-		r = reports(t)[kind]
-		poison(r, i, true)
-		all["hostile-all-"+kind] = r
+	for _, whole := range []bool{false, true} {
+		fresh := reports(t) // poison changes a result
+		for i, kind := range []string{"swap", "nft-sale", "vault", "reverted"} {
+			r, name := fresh[kind], "hostile-"+kind
+			if whole {
+				name = "hostile-all-" + kind
+			}
+			poison(r, i, whole)
+			all[name] = r
+		}
 	}
 	names := make([]string, 0, len(all))
 	for name := range all {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) { openReport(t, b, name, all[name]) })
+	for i, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			openReport(t, b, name, all[name], looksOf(i))
+		})
 	}
 }
 
-func openReport(t *testing.T, b *chrome.Browser, name string, r *api.Result) {
+// looksOf names the looks that the report number i is seen in: in the small size one of a
+// desk and one of a phone, in the other colours for the next report.
+func looksOf(i int) []string {
+	all := []string{"desk-light", "desk-dark", "phone-light", "phone-dark"}
+	if size.Full() || pictures != "" {
+		return all
+	}
+	return []string{all[i%2], all[3-i%2]}
+}
+
+func openReport(t *testing.T, b *chrome.Browser, name string, r *api.Result, seen []string) {
 	var page bytes.Buffer
 	if err := report.HTML(&page, r); err != nil {
 		t.Fatal(err)
@@ -60,7 +77,7 @@ func openReport(t *testing.T, b *chrome.Browser, name string, r *api.Result) {
 	p := b.Open(t, page.Bytes(), looks["desk-light"])
 	defer p.Close()
 	unfold(p)
-	for _, look := range []string{"desk-light", "desk-dark", "phone-light", "phone-dark"} {
+	for _, look := range seen {
 		p.Turn(looks[look])
 		for _, tab := range tabs {
 			turnTo(p, tab)
@@ -134,14 +151,19 @@ const spilled = `[...document.querySelectorAll("svg text")].filter(e => {
 // fits checks that the page is as wide as its window and nothing stands beside it.
 func fits(t *testing.T, look string, p *chrome.Page, width int64) {
 	t.Helper()
-	if got := chrome.Eval[int64](p, `document.scrollingElement.scrollWidth`); got > width {
-		t.Errorf("%s: the page is %d pixels wide", look, got)
+	type found struct {
+		Width           int64
+		Astray, Spilled string
 	}
-	if got := chrome.Eval[string](p, astray); got != "" {
-		t.Errorf("%s: outside the window: %s", look, got)
+	got := chrome.Eval[found](p, `({Width: document.scrollingElement.scrollWidth, Astray: `+astray+`, Spilled: `+spilled+`})`)
+	if got.Width > width {
+		t.Errorf("%s: the page is %d pixels wide", look, got.Width)
 	}
-	if got := chrome.Eval[string](p, spilled); got != "" {
-		t.Errorf("%s: outside its picture: %s", look, got)
+	if got.Astray != "" {
+		t.Errorf("%s: outside the window: %s", look, got.Astray)
+	}
+	if got.Spilled != "" {
+		t.Errorf("%s: outside its picture: %s", look, got.Spilled)
 	}
 }
 
@@ -175,7 +197,7 @@ func legible(t *testing.T, look string, p *chrome.Page) {
 // TestAddressesAreCopiedInFull: they are shown short, but who copies one has all
 // of it.
 func TestAddressesAreCopiedInFull(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	r := reports(t)["swap"]
 	var page bytes.Buffer
 	if err := report.HTML(&page, r); err != nil {

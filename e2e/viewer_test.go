@@ -12,6 +12,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/testkit/chrome"
+	"txlens/testkit/size"
 )
 
 // tabs are the parts of the report, each with an address of its own.
@@ -37,7 +38,7 @@ const visibleTabs = `[...document.querySelectorAll(".tab")].filter(e => e.checkV
 // TestTabs: one tab is shown at a time, with and without script, and a link to a part of a tab
 // opens the tab.
 func TestTabs(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	r := reports(t)["swap"]
 	for _, o := range []report.HTMLOptions{{}, {NoScript: true}} {
 		p := b.Open(t, pageOf(t, r, o), looks["desk-light"])
@@ -67,7 +68,7 @@ func TestTabs(t *testing.T) {
 
 // TestAxe: no violation of the accessibility rules of axe-core on any tab in either theme.
 func TestAxe(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	axe, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Skip("axe-core is not installed: run npm ci here")
@@ -77,22 +78,35 @@ func TestAxe(t *testing.T) {
 	swap.Sandwich = &api.Sandwich{Trades: []api.SandwichTrade{
 		{Part: api.SandwichFront, TxHash: swap.TxHash}, {Part: api.SandwichVictim, TxHash: swap.TxHash, Self: true}, {Part: api.SandwichBack},
 	}}
-	for _, kind := range []string{"swap", "reverted", "most-frames"} {
-		p := b.Open(t, pageOf(t, all[kind], report.HTMLOptions{}), looks["desk-light"])
-		chrome.Eval[string](p, string(axe)+`; ""`)
-		for _, look := range []string{"desk-light", "desk-dark", "phone-light", "phone-dark"} {
-			p.Turn(looks[look])
-			for _, tab := range tabs {
-				turnTo(p, tab)
-				if tab == "calls" {
-					chrome.Eval[string](p, `(document.querySelector(".callrow").click(), "")`)
-				}
-				if got := settled(t, p, violations); got != "" {
-					t.Errorf("%s, %s, %s:\n%s", kind, look, tab, got)
+	for k, kind := range []string{"swap", "reverted", "most-frames"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			p := b.Open(t, pageOf(t, all[kind], report.HTMLOptions{}), looks["desk-light"])
+			defer p.Close()
+			chrome.Eval[string](p, string(axe)+`; ""`)
+			for l, look := range []string{"desk-light", "phone-dark", "desk-dark", "phone-light"} {
+				p.Turn(looks[look])
+				for i, tab := range tabs {
+					// In the small size each tab of a report is seen in one look, and in
+					// another one in the next report.
+					if size.Full() || (i+k)%len(looks) == l {
+						accessible(t, p, kind+", "+look, tab)
+					}
 				}
 			}
-		}
-		p.Close()
+		})
+	}
+}
+
+// accessible checks a tab of a report.
+func accessible(t *testing.T, p *chrome.Page, name, tab string) {
+	t.Helper()
+	turnTo(p, tab)
+	if tab == "calls" {
+		chrome.Eval[string](p, `(document.querySelector(".callrow").click(), "")`)
+	}
+	if got := chrome.Settle[string](p, violations); got != "" {
+		t.Errorf("%s, %s:\n%s", name, tab, got)
 	}
 }
 
@@ -102,7 +116,7 @@ func TestStateTab(t *testing.T) {
 	if len(r.StateChanges) == 0 {
 		t.Fatal("the swap has no state diff")
 	}
-	p := chrome.Start(t).Open(t, pageOf(t, r, report.HTMLOptions{}), looks["desk-light"])
+	p := chrome.Shared(t).Open(t, pageOf(t, r, report.HTMLOptions{}), looks["desk-light"])
 	turnTo(p, "state")
 	const rows = `[...document.querySelectorAll("#changes tr")].filter(e => e.checkVisibility() &&
 		e.querySelector("[data-n=before]") && e.querySelector("[data-n=after]")).length`
@@ -139,19 +153,6 @@ func TestAmountsOfPools(t *testing.T) {
 const violations = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
 	v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 140) + " " + n.any.map(a => a.message).join()).join(" | ")).join("\n"))`
 
-// settled is the text that a promise comes to.
-func settled(t *testing.T, p *chrome.Page, promise string) string {
-	t.Helper()
-	chrome.Eval[string](p, `(window.settled = null, `+promise+
-		`.then(v => { window.settled = "=" + v; }, e => { window.settled = "error: " + e; }), "")`)
-	for t.Context().Err() == nil {
-		if got := chrome.Eval[string](p, `window.settled ?? ""`); got != "" {
-			return strings.TrimPrefix(got, "=")
-		}
-	}
-	return "the test ended"
-}
-
 // manyCalls is a result with so many frames, three levels deep.
 func manyCalls(t *testing.T, frames int) *api.Result {
 	t.Helper()
@@ -182,7 +183,7 @@ const typeInto = `(q => {
 func TestSearchInTenThousandCalls(t *testing.T) {
 	const frames, most = 10_000, 2000 // milliseconds; what is aimed at is 100
 	page := pageOf(t, manyCalls(t, frames), report.HTMLOptions{})
-	p := chrome.Start(t).Open(t, page, looks["desk-light"])
+	p := chrome.Shared(t).Open(t, page, looks["desk-light"])
 	turnTo(p, "calls")
 	f := func(query string, want string) {
 		t.Helper()
@@ -221,11 +222,11 @@ func TestSearchInTenThousandCalls(t *testing.T) {
 // TestFirstPaint prints how long a report of about one megabyte takes to its first paint,
 // beside an empty page.
 func TestFirstPaint(t *testing.T) {
-	b := chrome.Start(t)
+	b := chrome.Shared(t)
 	const paint = `performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0`
 	best := func(page []byte) float64 {
 		least := 0.0
-		for range 3 {
+		for range size.Of(1, 3) {
 			p := b.Open(t, page, looks["desk-light"])
 			if got := chrome.Eval[float64](p, paint); least == 0 || got < least {
 				least = got
@@ -245,7 +246,7 @@ func TestFirstPaint(t *testing.T) {
 
 // TestKeyboard walks through the report with the keyboard alone.
 func TestKeyboard(t *testing.T) {
-	p := chrome.Start(t).Open(t, pageOf(t, reports(t)["swap"], report.HTMLOptions{}), looks["desk-light"])
+	p := chrome.Shared(t).Open(t, pageOf(t, reports(t)["swap"], report.HTMLOptions{}), looks["desk-light"])
 	// Each tab is a link that takes the focus in order.
 	var seen []string
 	for range 40 {

@@ -7,6 +7,7 @@ package chrome
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,35 +57,81 @@ var flags = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 }
 
-// Browser is one running Chromium with a profile of its own; it ends with the
-// test. Safe for concurrent use.
+// Browser is one running Chromium with a profile of its own. Safe for concurrent use.
 type Browser struct{ ctx context.Context }
 
-// Start runs a Chromium, or skips the test.
+// shared is the browser that all tests of a process use.
+var shared struct {
+	sync.Mutex
+	browser *Browser
+	stop    func()
+}
+
+// Shared is the browser of this process, which is started at the first call; where there is
+// none it skips the test. StopShared ends it. Each page is a tab of its own.
+func Shared(tb testing.TB) *Browser {
+	tb.Helper()
+	program := find(tb)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.browser == nil {
+		b, stop, err := start(program)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		shared.browser, shared.stop = b, stop
+	}
+	return shared.browser
+}
+
+// StopShared ends the browser of this process, if there is one. Call it at the end of TestMain.
+func StopShared() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.browser != nil {
+		shared.stop()
+		shared.browser = nil
+	}
+}
+
+// Start runs a Chromium that ends with the test, or skips the test.
 func Start(tb testing.TB) *Browser {
 	tb.Helper()
-	program := ""
+	b, stop, err := start(find(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(stop)
+	return b
+}
+
+// find is the path of Chromium. Without one it skips the test, or fails it.
+func find(tb testing.TB) (program string) {
+	tb.Helper()
 	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
+			return path
 		}
 	}
-	switch {
-	case program != "":
-	case os.Getenv("TXLENS_REQUIRE_BROWSER") != "":
+	if os.Getenv("TXLENS_REQUIRE_BROWSER") != "" {
 		tb.Fatalf("a browser is required here and none of %v is installed", programs)
-	default:
-		tb.Skipf("no browser: none of %v is installed", programs)
 	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(flags), chromedp.ExecPath(program))...)
-	tb.Cleanup(stop)
+	tb.Skipf("no browser: none of %v is installed", programs)
+	return ""
+}
+
+func start(program string) (b *Browser, stop func(), err error) {
+	ctx, end := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(flags), chromedp.ExecPath(program))...)
 	ctx, leave := chromedp.NewContext(ctx)
-	tb.Cleanup(leave)
-	if err := chromedp.Do(ctx); err != nil {
-		tb.Fatalf("start %s: %v", program, err)
+	stop = func() {
+		leave()
+		end()
 	}
-	return &Browser{ctx}
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	return &Browser{ctx}, stop, nil
 }
 
 // Page is an open page. It is owned by its test.
@@ -93,8 +140,9 @@ type Page struct {
 	ctx context.Context
 	tb  testing.TB
 
-	mu   sync.Mutex
-	seen Seen
+	mu    sync.Mutex
+	seen  Seen
+	noted chan struct{} // closed when seen has changed
 }
 
 // Seen is what a page did since it was opened.
@@ -124,7 +172,7 @@ func (b *Browser) Visit(tb testing.TB, url string, look Look) *Page {
 	tb.Cleanup(cancel)
 	tab, leave := chromedp.NewContext(limited)
 	tb.Cleanup(leave)
-	p := &Page{URL: url, ctx: tab, tb: tb}
+	p := &Page{URL: url, ctx: tab, tb: tb, noted: make(chan struct{})}
 	if err := chromedp.Listen(tab, p.note); err != nil {
 		tb.Fatalf("open a tab: %v", err)
 	}
@@ -173,6 +221,10 @@ func (p *Page) Turn(look Look) {
 func (p *Page) note(ev any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer func() {
+		close(p.noted)
+		p.noted = make(chan struct{})
+	}()
 	if ev, ok := ev.(*page.EventJavascriptDialogOpening); ok {
 		p.seen.Dialogs = append(p.seen.Dialogs, ev.Message)
 		go p.dismiss()
@@ -207,6 +259,26 @@ func (p *Page) Seen() Seen {
 	return p.seen
 }
 
+// Await waits until what the page did satisfies a condition.
+func (p *Page) Await(done func(Seen) bool) {
+	p.tb.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		seen, noted := p.seen, p.noted
+		p.mu.Unlock()
+		if done(seen) {
+			return
+		}
+		select {
+		case <-noted:
+		case <-ctx.Done():
+			p.tb.Fatalf("%s did not do what is awaited: %+v", p.URL, seen)
+		}
+	}
+}
+
 // Close closes the tab before the test ends.
 func (p *Page) Close() {
 	p.tb.Helper()
@@ -236,6 +308,12 @@ func run[T any](p *Page, action chromedp.Action[T]) T {
 func Eval[T any](p *Page, expression string) T {
 	p.tb.Helper()
 	return run(p, chromedp.Evaluate[T](expression))
+}
+
+// Settle is the value that a promise of JavaScript on the page comes to.
+func Settle[T any](p *Page, promise string) T {
+	p.tb.Helper()
+	return run(p, chromedp.Evaluate[T](promise, chromedp.EvalAwaitPromise))
 }
 
 // Screenshot is the whole page as PNG.

@@ -5,17 +5,24 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	StopShared()
+	os.Exit(code)
+}
 
 var phone = Look{Width: 390, Height: 844, Phone: true}
 
 // TestSeesWhatAPageDoes: a page that misbehaves in each way is seen to do so;
 // otherwise no report could fail its tests.
 func TestSeesWhatAPageDoes(t *testing.T) {
-	b := Start(t)
+	b := Shared(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	f := func(body string, want func(Seen) bool) {
@@ -45,7 +52,7 @@ func TestSeesWhatAPageDoes(t *testing.T) {
 }
 
 func TestLooks(t *testing.T) {
-	b := Start(t)
+	b := Shared(t)
 	document := []byte(`<!DOCTYPE html><meta name="viewport" content="width=device-width"><style>@media (prefers-color-scheme:dark){p{width:7px}}</style><p>x`)
 	f := func(look Look, want string) {
 		t.Helper()
