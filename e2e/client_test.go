@@ -59,6 +59,7 @@ func mustNode(t *testing.T, args ...string) string {
 // client from it, compiles that strictly, and uses every endpoint with it.
 func TestClientOfTheDescription(t *testing.T) {
 	needNode(t)
+	t.Parallel()
 	base, hash := serve(t)
 	if out, err := node(t, "lint.mjs", base+"/openapi.json"); err != nil {
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 // TestFrontPageInABrowser: the front page of the program fits its window, can be
 // read, loads its sample from its own server and nothing else, and runs its form's script alone.
 func TestFrontPageInABrowser(t *testing.T) {
+	t.Parallel()
 	b := chrome.Shared(t)
 	base, _ := serve(t)
 	p := b.Visit(t, base+"/", looks["desk-light"])
@@ -57,6 +58,7 @@ func TestFrontPageInABrowser(t *testing.T) {
 // TestLookUpInABrowser: the form shows the progress and ends at the report; it says what is
 // wrong with a text that names no transaction, and stays usable.
 func TestLookUpInABrowser(t *testing.T) {
+	t.Parallel()
 	b := chrome.Shared(t)
 	base, hash := serve(t)
 	p := b.Visit(t, base+"/", looks["phone-light"])

@@ -29,6 +29,7 @@ func inClient(t *testing.T, args ...string) string {
 // compiles, its own tests pass, and it uses a running server.
 func TestTypeScriptClient(t *testing.T) {
 	needNode(t)
+	t.Parallel()
 	if _, err := os.Stat(filepath.Join(clientFolder, "node_modules")); err != nil {
 		if os.Getenv("TXLENS_REQUIRE_NODE") != "" {
 			t.Fatal("run npm ci in clients/ts")

@@ -8,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"txlens/engine/mpp/sandbox"
 	"txlens/testkit/fixture"
+	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 )
 
@@ -29,10 +31,42 @@ type setting struct {
 	TxHash    string        `json:"txHash"`
 	CallPrice uint64        `json:"callPrice"` // of one JSON-RPC call, in nano-dollars
 	Longest   int           `json:"longest"`   // time before a kill at most, in milliseconds
+	Patience  string        `json:"patience"`  // with a stream whose voucher is short
 	slow      time.Duration // of each trace
 }
 
-// newSetting builds the program and starts all that is around a server.
+// binary is the program, which all tests run.
+var binary struct {
+	once   sync.Once
+	folder string
+	err    error
+}
+
+// TestMain removes the program at the end.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(binary.folder)
+	os.Exit(code)
+}
+
+// txlens builds the program, once, and returns its path.
+func txlens(t *testing.T) string {
+	t.Helper()
+	binary.once.Do(func() {
+		if binary.folder, binary.err = os.MkdirTemp("", "txlens-mppx"); binary.err != nil {
+			return
+		}
+		if out, err := exec.Command("go", "build", "-o", binary.folder, "../../cmd/txlens").CombinedOutput(); err != nil {
+			binary.err = fmt.Errorf("build: %w\n%s", err, out)
+		}
+	})
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return filepath.Join(binary.folder, "txlens")
+}
+
+// newSetting starts all that is around a server.
 func newSetting(t *testing.T) *setting {
 	t.Helper()
 	return newSlowSetting(t, 0)
@@ -42,12 +76,9 @@ func newSetting(t *testing.T) *setting {
 func newSlowSetting(t *testing.T, slow time.Duration) *setting {
 	t.Helper()
 	dir := t.TempDir()
-	s := &setting{Program: filepath.Join(dir, "txlens"), KeyFile: filepath.Join(dir, "key"), Data: filepath.Join(dir, "data"), CallPrice: 3_000_000, slow: slow}
+	s := &setting{Program: txlens(t), KeyFile: filepath.Join(dir, "key"), Data: filepath.Join(dir, "data"), CallPrice: 3_000_000, slow: slow}
 	if err := os.WriteFile(s.KeyFile, []byte(payeeKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	if out, err := exec.Command("go", "build", "-o", s.Program, "../../cmd/txlens").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
 	}
 	chain, err := sandbox.New(sandbox.Options{BlockTime: 50 * time.Millisecond})
 	if err != nil {
@@ -117,7 +148,7 @@ func TestKilledAndRepeated(t *testing.T) {
 	t.Parallel()
 	kills := os.Getenv("TXLENS_KILLS")
 	if kills == "" {
-		kills = "6"
+		kills = size.Of("3", "6")
 	}
 	s := newSlowSetting(t, 150*time.Millisecond)
 	s.Longest = 400
@@ -128,7 +159,9 @@ func TestKilledAndRepeated(t *testing.T) {
 func TestServeIsValid(t *testing.T) {
 	program(t)
 	t.Parallel()
-	node(t, "validate.mjs", newSetting(t).file(t))
+	s := newSetting(t)
+	s.Patience = size.Of("1s", "3s")
+	node(t, "validate.mjs", s.file(t))
 }
 
 // What SKILL.md says to a buyer with the SDK works as it stands there.

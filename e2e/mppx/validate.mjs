@@ -9,7 +9,7 @@ import { Server } from './process.mjs'
 
 const config = JSON.parse(await readFile(process.argv[2], 'utf8'))
 const { chainId } = await rpc(config.chain, 'sandbox_info')
-const server = new Server(config, chainId, ['--voucher-patience', '3s'])
+const server = new Server(config, chainId, ['--voucher-patience', config.patience])
 const body = JSON.stringify({ txHash: config.txHash, chainId: 1 })
 
 /** Runs the validator and returns its report, whatever its exit code. */
