@@ -19,6 +19,7 @@ import (
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 )
 
 // TestHole has a case for each hole that was found in the published implementations
@@ -155,7 +156,7 @@ func otherS(signature []byte) []byte {
 // twoTopUps: one through the server and one past it land in one block; the first
 // must not be refused for showing the sum of both.
 func twoTopUps(t *testing.T) {
-	s := service.NewSellerOn(t, sandbox.Options{BlockTime: time.Second})
+	s := service.NewSellerOn(t, sandbox.Options{BlockTime: size.Of(400*time.Millisecond, time.Second)})
 	s.Order(0, s.Open(4*service.Dollar, meter.Cent)).Taken(t)
 	ch, _ := s.Terms("POST", service.PathJobs, "", "")
 	credential := s.Credential(ch, s.TopUp(service.Dollar))
