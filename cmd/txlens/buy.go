@@ -82,15 +82,19 @@ func (b *buyer) Explain(ctx context.Context, req api.Request, sink func(api.Even
 	return a.Result, nil
 }
 
+// pollEvery is the time between two polls of a job that is bought, 0 for the usual; tests lower
+// it.
+var pollEvery time.Duration
+
 func (b *buyer) buy(ctx context.Context, req api.Request, sink func(api.Event)) (*client.Answer, error) {
 	jobs := func(s api.JobStatus) { b.p.note("job is " + string(s)) }
 	switch {
 	case b.flags.Run != "" && b.flags.Async:
-		return b.c.Job(ctx, b.flags.Run, 0, jobs)
+		return b.c.Job(ctx, b.flags.Run, pollEvery, jobs)
 	case b.flags.Run != "":
 		return b.c.Recover(ctx, b.flags.Run)
 	case b.flags.Async:
-		return b.c.ExplainJob(ctx, req, 0, jobs)
+		return b.c.ExplainJob(ctx, req, pollEvery, jobs)
 	}
 	return b.c.Explain(ctx, req, sink)
 }

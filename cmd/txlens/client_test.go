@@ -64,6 +64,7 @@ func TestClientStream(t *testing.T) {
 
 // TestClientCut: wherever the stream breaks, the answer is had and paid once.
 func TestClientCut(t *testing.T) {
+	t.Parallel()
 	f := func(where string, sever func(w *severed) bool) {
 		t.Helper()
 		s := service.NewSeller(t)
@@ -276,6 +277,7 @@ func TestClientRestart(t *testing.T) {
 // TestBoughtExplain: what is bought prints as the server's result, byte for byte, and
 // stderr says what it cost and how to get the rest back.
 func TestBoughtExplain(t *testing.T) {
+	t.Parallel()
 	s := service.NewSeller(t)
 	dir := t.TempDir()
 	_, secret := service.SecretKey(1)

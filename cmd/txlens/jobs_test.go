@@ -225,6 +225,7 @@ func TestStoppedServer(t *testing.T) {
 // TestBackup: a copy of the database serves like the first. It is refused while a
 // server runs that has no admin listener, and never writes over a file.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	data, there := t.TempDir(), t.TempDir()
 	s := serveProcess(t, data, service.RPCFlags(w.Flags)...)

@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"testing"
+	"time"
 
 	"txlens/testkit/service"
+	"txlens/testkit/size"
 
 	"github.com/alecthomas/kong"
 )
@@ -15,6 +17,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(servedArgs) == "" { // a served process has what its test gave it
 		service.ClearSettings()
 	}
+	pollEvery = size.Of(50*time.Millisecond, 0)
 	code := service.RunDescribed(m)
 	os.RemoveAll(binary.folder)
 	os.Exit(code)

@@ -51,6 +51,7 @@ func (s *serverProcess) send(method, path, body string, header http.Header) {
 // TestOperator: what a server of the command tells its operator is what happened,
 // and its database is copied while it serves.
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	data, there := t.TempDir(), t.TempDir()
 	s := serveProcess(t, data, append([]string{"--admin-listen", "127.0.0.1:0", "--log-level", "debug"}, service.RPCFlags(w.Flags)...)...)

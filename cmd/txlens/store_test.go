@@ -22,6 +22,7 @@ func runStore(args ...string) (code int, out, fault string) {
 // TestStoreCommands: a database is copied, both have the same checksums, and bad arguments are
 // named.
 func TestStoreCommands(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	s, err := storage.Open(a, storage.Options{})
