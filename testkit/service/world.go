@@ -19,7 +19,6 @@ import (
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/testkit/fixture"
-	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
 
 	"github.com/go-json-experiment/json"
@@ -166,19 +165,19 @@ func NewAnalyst(t testing.TB, f settings.Evidence) *app.Analyst {
 	return a
 }
 
-// EachRecorded runs f over the recorded transactions: over one of ten in the small size.
+// EachRecorded runs f over the recorded transactions: in the small size over one of ten and the
+// first of each kind.
 func EachRecorded(t *testing.T, f func(t *testing.T, blk fixture.Block, tx fixture.Tx)) {
-	n := 0
+	chosen := sample{seen: map[string]bool{}}
 	for _, blk := range fixture.Blocks(t) {
 		for _, tx := range blk.Txs {
-			if size.Full() || n%10 == 0 {
+			if chosen.has(t, &tx) {
 				f(t, blk, tx)
 			}
-			n++
 		}
 	}
-	if n != 482 {
-		t.Fatalf("%d recorded transactions, want 482", n)
+	if chosen.n != 482 {
+		t.Fatalf("%d recorded transactions, want 482", chosen.n)
 	}
 }
 
