@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"txlens/app"
+	"txlens/engine/upstream"
 	"txlens/testkit/service"
 	"txlens/testkit/size"
 	"txlens/testkit/stubnode"
@@ -216,7 +217,7 @@ func TestHostileBundles(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x"+app.BundleSuffix)
 	rng := rand.New(rand.NewPCG(7, 7))
-	turns, codes := size.Of(40, 240), map[int]int{}
+	turns, every, codes := 240, size.Of(6, 1), map[int]int{}
 	for i := range turns {
 		plain := bytes.Clone(unpacked[i%len(unpacked)])
 		for range 1 + rng.IntN(12) {
@@ -234,6 +235,10 @@ func TestHostileBundles(t *testing.T) {
 		}
 		if err := os.WriteFile(path, append(head, zw.EncodeAll(plain, nil)...), 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if i/len(unpacked)%every != 0 { // in the small size most bundles are read and not replayed
+			_, _ = upstream.ReadBundle(path)
+			continue
 		}
 		code, out, errOut := command(t, "", "replay", "--json", path)
 		codes[code]++
