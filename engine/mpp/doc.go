@@ -7,7 +7,7 @@
 // It is pure: no server, no clock, no state. The chain's own part (channel ids,
 // vouchers, signatures, transactions) is package tempo below it.
 //
-// A server reads ParseCredential, then Issuer.Admit, and has then everything that
+// A server reads ParseHeaders, then Issuer.Admit, and has then everything that
 // can be known without a curve operation, a store or a chain. Whatever it refuses
 // is a *Problem, which names its type, its HTTP status and its document, so the
 // transport answers without deciding. A client reads ParseChallenges,
