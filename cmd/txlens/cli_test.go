@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	stdjson "encoding/json"
 	"fmt"
 	"os"
@@ -23,7 +22,7 @@ import (
 func command(t testing.TB, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	code = run(context.Background(), args, console{in: strings.NewReader(stdin), out: &out, err: &errOut})
+	code = run(service.Limited(t), args, console{in: strings.NewReader(stdin), out: &out, err: &errOut})
 	return code, out.String(), errOut.String()
 }
 

@@ -37,7 +37,7 @@ func TestClientStream(t *testing.T) {
 	s := service.NewSeller(t)
 	c := s.NewClient(t, t.TempDir(), client.Limits{})
 	events := 0
-	a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(api.Event) { events++ })
+	a, err := c.Explain(service.Limited(t), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(api.Event) { events++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestClientStream(t *testing.T) {
 	if head := `{"type":"result","requestId":"` + a.RequestID + `",`; err != nil || string(sent) != head+string(again[1:]) {
 		t.Errorf("%v\n%.300s\n%.300s", err, sent, again)
 	}
-	end, err := c.CloseChannel(context.Background())
+	end, err := c.CloseChannel(service.Limited(t))
 	if err != nil || end.Captured != want || !end.Confirmed {
 		t.Errorf("%+v, %v", end, err)
 	}
@@ -70,7 +70,7 @@ func TestClientCut(t *testing.T) {
 		s := service.NewSeller(t)
 		w := cutOnce(t, s, sever)
 		c := s.NewClient(t, t.TempDir(), client.Limits{})
-		a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
+		a, err := c.Explain(service.Limited(t), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", where, err)
 			return
@@ -78,7 +78,7 @@ func TestClientCut(t *testing.T) {
 		if !w.done.Load() {
 			t.Errorf("%s: nothing was cut", where)
 		}
-		end, err := c.CloseChannel(context.Background())
+		end, err := c.CloseChannel(service.Limited(t))
 		if want := cost(t, a.Result); err != nil || end.Captured != want || a.Charged != want {
 			t.Errorf("%s: captured %s, charged %s, want %s; %v", where, end.Captured, a.Charged, want, err)
 		}
@@ -157,7 +157,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 func TestClientTopUp(t *testing.T) {
 	s := service.NewSeller(t, "--suggested-deposit", "2", "--call-price", "rpc=250000000")
 	c := s.NewClient(t, t.TempDir(), client.Limits{MaxDeposit: tempo.AmountFrom(6_000_000)})
-	a, err := c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
+	a, err := c.Explain(service.Limited(t), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,12 +166,12 @@ func TestClientTopUp(t *testing.T) {
 		t.Errorf("charged %s, want %s; %+v", a.Charged, want, ch)
 	}
 	var limit *client.LimitError
-	_, err = c.Explain(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
+	_, err = c.Explain(service.Limited(t), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, nil)
 	var lost *client.LostRun
 	if !errors.As(err, &limit) || !errors.As(err, &lost) || limit.Allowed != tempo.AmountFrom(6_000_000) {
 		t.Errorf("above the ceiling: %v", err)
 	}
-	end, err := c.CloseChannel(context.Background())
+	end, err := c.CloseChannel(service.Limited(t))
 	if sum, _ := end.Captured.Add(end.Refunded); err != nil || sum.Cmp(tempo.AmountFrom(6_000_000)) > 0 {
 		t.Errorf("%+v, %v", end, err)
 	}
@@ -181,11 +181,11 @@ func TestClientTopUp(t *testing.T) {
 func TestClientJob(t *testing.T) {
 	s := service.NewSeller(t)
 	c := s.NewClient(t, t.TempDir(), client.Limits{})
-	a, err := c.ExplainJob(context.Background(), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
+	a, err := c.ExplainJob(service.Limited(t), api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := c.Job(context.Background(), a.JobID, 0, nil)
+	again, err := c.Job(service.Limited(t), a.JobID, 0, nil)
 	if want := cost(t, a.Result); err != nil || a.Charged != want || !again.Charged.IsZero() {
 		t.Errorf("charged %s, want %s; again %+v, %v", a.Charged, want, again, err)
 	}
@@ -197,7 +197,7 @@ func TestClientNextProcess(t *testing.T) {
 	s := service.NewSeller(t)
 	dir := t.TempDir()
 	c := s.NewClient(t, dir, client.Limits{})
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(service.Limited(t))
 	_, err := c.Explain(ctx, api.Request{TxHash: s.World.Tx.Hash, ChainID: 1}, func(api.Event) { stop() })
 	var lost *client.LostRun
 	if !errors.As(err, &lost) || !errors.Is(err, context.Canceled) {
@@ -207,23 +207,23 @@ func TestClientNextProcess(t *testing.T) {
 	c = s.NewClient(t, dir, client.Limits{})
 	var a *client.Answer
 	for end := time.Now().Add(2 * time.Minute); a == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		a, err = c.Recover(context.Background(), lost.RequestID)
+		a, err = c.Recover(service.Limited(t), lost.RequestID)
 	}
 	if a == nil {
 		t.Fatal(err)
 	}
 	want := cost(t, a.Result)
-	if _, err := c.Open(context.Background()); err != nil {
+	if _, err := c.Open(service.Limited(t)); err != nil {
 		t.Errorf("open what is open: %v", err)
 	}
-	if up, err := c.TopUp(context.Background(), tempo.AmountFrom(1_000_000)); err != nil || up.Deposit != tempo.AmountFrom(17_000_000) {
+	if up, err := c.TopUp(service.Limited(t), tempo.AmountFrom(1_000_000)); err != nil || up.Deposit != tempo.AmountFrom(17_000_000) {
 		t.Errorf("%+v, %v", up, err)
 	}
-	end, err := c.CloseChannel(context.Background())
+	end, err := c.CloseChannel(service.Limited(t))
 	if rows := s.Chain.Books().Channels; err != nil || end.Captured != want || len(rows) != 1 || rows[0].Captured.Uint64() != rows[0].Deposited.Uint64()-end.Refunded.Uint256().Uint64() {
 		t.Errorf("%+v, %v; want %s; %+v", end, err, want, rows)
 	}
-	if _, err := c.CloseChannel(context.Background()); !errors.Is(err, client.ErrNoChannel) {
+	if _, err := c.CloseChannel(service.Limited(t)); !errors.Is(err, client.ErrNoChannel) {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -285,7 +285,7 @@ func TestBoughtExplain(t *testing.T) {
 	if err := os.WriteFile(key, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, onFound := context.Background(), context.CancelFunc(nil)
+	ctx, onFound := service.Limited(t), context.CancelFunc(nil)
 	f := func(code int, stderr string, args ...string) (stdout string) {
 		t.Helper()
 		var out strings.Builder
@@ -324,10 +324,10 @@ func TestBoughtExplain(t *testing.T) {
 		if strings.HasPrefix(last, "refunded") {
 			more = []string{"--close"}
 		}
-		ctx, onFound = context.WithCancel(context.Background())
+		ctx, onFound = context.WithCancel(service.Limited(t))
 		f(1, last, more...)
 	}
-	ctx, onFound = context.Background(), nil
+	ctx, onFound = service.Limited(t), nil
 	os.Chmod(key, 0o644)
 	f(2, "chmod 600")
 }

@@ -46,6 +46,7 @@ func RunDescribed(m *testing.M) int {
 	if err != nil {
 		panic(err)
 	}
+	http.DefaultClient.Timeout = patience
 	var mu sync.Mutex
 	faults := 0
 	http.DefaultClient.Transport = &contract.RoundTripper{Document: doc, Report: func(err error) {
