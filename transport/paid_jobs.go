@@ -1,10 +1,12 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors/channel"
@@ -51,14 +53,32 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 		s.demand(ctx, route)
 		return
 	}
+	// A copy of a request, which may come at the same time, waits for what becomes of it: before
+	// that its voucher is held, and no job is there to be found.
+	defer s.submissions.Lock("credential " + credentialKey(ctx))()
 	if p, done := s.pay(ctx, cr, route, pathAsync); !done {
 		s.sellJob(ctx, route, p, req)
 	}
 }
 
+// credentialKey is the same for requests with the same credential, path, body and
+// Idempotency-Key. It is made of what was sent, so nobody else can hold a lock of this name.
+func credentialKey(ctx *fasthttp.RequestCtx) string {
+	var sent []byte
+	for _, name := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
+		sent = append(sent, bytes.Join(ctx.Request.Header.PeekAll(name), []byte{0})...)
+		sent = append(sent, 0)
+	}
+	key := ticketKey(ctx, pathAsync, common.Hash{}, "credential", append(sent, idempotencyKey(ctx)...))
+	return string(key[:])
+}
+
 // sellJob submits the job that a voucher pays for, or returns the one that it began before.
 func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
 	order := s.order(ctx, pathAsync, p, recordid.New())
+	// The same request with another voucher waits, too: it gets the same job.
+	key := order.RequestKey()
+	defer s.submissions.Lock("request " + string(key[:]))()
 	var place *slots.Slot
 	a, done := s.admitPaid(ctx, route, p, order, func(work context.Context) (err error) {
 		if err = s.room(); err != nil {

@@ -70,6 +70,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/locks"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
@@ -234,6 +235,7 @@ type Server struct {
 	finish         chan struct{} // closed when analyses must end with a partial result
 	live           live          // runs that are sold
 	runsInProgress idSet         // synchronous runs without a record yet
+	submissions    *locks.Set    // jobs that are being submitted, by credential and by request
 
 	routeNames map[[2]string]string // by method and pattern
 
@@ -258,7 +260,7 @@ var errClientGone = errors.New("the client closed the connection")
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
-		cfg: cfg, routeNames: namesOfRoutes(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
+		cfg: cfg, routeNames: namesOfRoutes(), submissions: locks.New(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
 		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		examples:  map[string]func() (*api.Result, error){},

@@ -37,6 +37,15 @@ type Admitted struct {
 	Standing
 }
 
+// RequestKey returns the ticket that orders of the same request share, whatever paid for them.
+// Orders with an Idempotency-Key are the same request if they have the same key.
+func (o Order) RequestKey() TicketKey {
+	if o.Request != (TicketKey{}) {
+		return o.Request
+	}
+	return o.Key
+}
+
 // continueFor is how long a repeated request with another voucher continues the run whose
 // result was not delivered.
 const continueFor = time.Hour
@@ -56,9 +65,9 @@ func (c *Channels) Admit(ctx context.Context, p *Payment, o Order) (Admitted, er
 }
 
 func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Amount, o Order) (Admitted, error) {
-	defer c.operationLocks.lock("ticket " + string(o.Key[:]))()
+	defer c.operationLocks.Lock("ticket " + string(o.Key[:]))()
 	if o.Request != (TicketKey{}) {
-		defer c.operationLocks.lock("ticket " + string(o.Request[:]))()
+		defer c.operationLocks.Lock("ticket " + string(o.Request[:]))()
 	}
 	t, err := c.begun(o)
 	if err == nil {
@@ -125,7 +134,7 @@ func (c *Channels) Begun(key TicketKey) bool {
 // new one. It does not wait for the disk: after a crash the client gets the same result once
 // more.
 func (c *Channels) Delivered(billID string) {
-	defer c.operationLocks.lock("bill " + billID)()
+	defer c.operationLocks.Lock("bill " + billID)()
 	bill, err := c.options.Store.Bill(billID)
 	if err != nil || bill.Delivered {
 		return
@@ -151,14 +160,14 @@ func (c *Channels) askToEnd(ctx context.Context, id common.Hash, do change) (ans
 // refunded the ticket stays, so that the client may repeat the request.
 func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error {
 	key := o.Key
-	defer c.operationLocks.lock("ticket " + string(key[:]))()
+	defer c.operationLocks.Lock("ticket " + string(key[:]))()
 	t, err := c.options.Store.Ticket(key)
 	if err != nil {
 		return err
 	}
 	beside := Entry{Void: &key}
 	if o.Request != (TicketKey{}) {
-		defer c.operationLocks.lock("ticket " + string(o.Request[:]))()
+		defer c.operationLocks.Lock("ticket " + string(o.Request[:]))()
 		again, err := c.options.Store.Ticket(o.Request)
 		if err != nil && !errors.Is(err, ErrNoTicket) {
 			return err
@@ -167,7 +176,7 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error
 			beside.VoidRequest = &o.Request
 		}
 	}
-	defer c.operationLocks.lock("bill " + t.Bill)()
+	defer c.operationLocks.Lock("bill " + t.Bill)()
 	bill, err := c.options.Store.Bill(t.Bill)
 	if err != nil {
 		return err
@@ -225,7 +234,7 @@ func (c *Channels) collect(
 	price, atMost, held tempo.Amount,
 ) (bill Bill, s Standing, charged bool, err error) {
 	// Two callers that collect on one bill take turns, even with different channels.
-	defer c.operationLocks.lock("bill " + billID)()
+	defer c.operationLocks.Lock("bill " + billID)()
 	bill, err = c.options.Store.Bill(billID)
 	if err != nil {
 		return Bill{}, Standing{}, false, err
@@ -256,7 +265,7 @@ func (c *Channels) collect(
 // price becomes credit of the channel that began the bill. That happens if a run was
 // interrupted and its second run costs less.
 func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount) (Bill, error) {
-	defer c.operationLocks.lock("bill " + billID)()
+	defer c.operationLocks.Lock("bill " + billID)()
 	bill, err := c.options.Store.Bill(billID)
 	if err != nil || bill.Final {
 		return bill, err

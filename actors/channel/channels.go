@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
+	"txlens/actors/locks"
 	"txlens/actors/runtime"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
@@ -86,7 +87,7 @@ type Channels struct {
 	health          atomic.Pointer[settle.Health]
 	lastTotals      atomic.Pointer[lastLook] // nil: the Watcher has not looked yet
 	failedRounds    atomic.Uint64
-	operationLocks  *locks // mutexes of operations that run one at a time: opens, top-ups, payouts, tickets, bills
+	operationLocks  *locks.Set // mutexes of operations that run one at a time: opens, top-ups, payouts, tickets, bills
 }
 
 // channelRef is the owner's record of one channel actor.
@@ -132,7 +133,7 @@ func New(sys *runtime.System, o Options) *Channels {
 	}
 	c := &Channels{
 		system: sys, options: o, refs: make(map[common.Hash]*channelRef), strangerLookups: rate.NewLimiter(rate.Every(time.Second/unknownLookupsPerSecond), unknownLookupsPerSecond),
-		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), operationLocks: newLocks(),
+		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), operationLocks: locks.New(),
 	}
 	c.ending, c.end = context.WithCancel(context.Background())
 	c.watchState.missing = make(map[common.Hash]time.Time)

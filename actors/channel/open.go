@@ -36,7 +36,7 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 		return s, held, err
 	}
 	// One sender for each channel: a repeated call waits here and then finds the channel open.
-	defer c.operationLocks.lock("open " + string(p.ChannelID[:]))()
+	defer c.operationLocks.Lock("open " + string(p.ChannelID[:]))()
 	if row, err = c.storedRow(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
 	}
@@ -243,7 +243,7 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	if row.Status != session.Active {
 		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel is closed."}
 	}
-	defer c.operationLocks.lock("topup " + string(p.ChannelID[:]))()
+	defer c.operationLocks.Lock("topup " + string(p.ChannelID[:]))()
 	hash := top.Tx.Hash()
 	rc, err := c.options.Escrow.Receipt(ctx, hash) // the answer to an earlier attempt was lost
 	if err == nil && rc == nil {

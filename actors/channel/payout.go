@@ -89,7 +89,7 @@ func (c *Channels) payOut(
 ) (session.Channel, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
-	defer c.operationLocks.lock(payOutLockName(id))()
+	defer c.operationLocks.Lock(payOutLockName(id))()
 	row, err := c.beginClose(own, id, v, may)
 	if err != nil || row.Status == session.Closed {
 		return row, err
@@ -270,7 +270,7 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 func (c *Channels) settleBy(ctx context.Context, begin func(*session.Channel) bool, ids ...common.Hash) (out settled, err error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
-	defer c.operationLocks.lock("settle")()
+	defer c.operationLocks.Lock("settle")()
 	out.ID, out.Kind = recordid.New(), IntentSettle
 	// A settlement with an unknown outcome reserves its payouts. A second one that the chain
 	// rejects would release them.

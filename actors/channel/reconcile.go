@@ -70,7 +70,7 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 	if intent.Kind == IntentClose {
 		turn = payOutLockName(intent.Channels[0])
 	}
-	defer c.operationLocks.lock(turn)()
+	defer c.operationLocks.Lock(turn)()
 	if there, err := c.pending(intent.ID); err != nil || !there {
 		return false, err // the call that created it was still running and has finished it
 	}
@@ -118,7 +118,7 @@ func (c *Channels) pending(id string) (bool, error) {
 
 // reactivate reactivates a channel whose close was begun but never signed.
 func (c *Channels) reactivate(ctx context.Context, id common.Hash) error {
-	defer c.operationLocks.lock(payOutLockName(id))()
+	defer c.operationLocks.Lock(payOutLockName(id))()
 	intents, err := c.options.Store.Intents()
 	if err != nil || includesChannel(intents, id, IntentClose) {
 		return err // signed meanwhile

@@ -26,16 +26,6 @@ func TestImpatientPayerChargedOnce(t *testing.T) {
 	}, 29, 30)
 }
 
-// wanted is the most that hold one name, or wait for it.
-func (l *locks) wanted() (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, k := range l.byName {
-		n = max(n, k.users)
-	}
-	return n
-}
-
 // impatient does something twice: once by who leaves while it is on its way to the
 // disk, and again.
 func impatient(t *testing.T, name string, do func(ctx context.Context, c *Channels) error, spent, collected uint64) {
@@ -53,7 +43,7 @@ func impatient(t *testing.T, name string, do func(ctx context.Context, c *Channe
 	synctest.Wait()
 	go func() { second <- do(context.Background(), c) }()
 	for range 1_000_000 { // a mutex is no wait that synctest knows
-		if c.operationLocks.wanted() == 2 {
+		if c.operationLocks.Users() == 2 {
 			break // the second waits for its turn
 		}
 		runtime.Gosched()

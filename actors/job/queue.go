@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	"txlens/actors/recordid"
@@ -64,6 +65,10 @@ func (q *jobQueue) Receive(ac runtime.Context) {
 	}
 	switch m := ac.Message().(type) {
 	case accepted:
+		if q.has(m.row.ID) { // it would run twice, and keep a place for ever
+			q.j.load.Add(-1)
+			return
+		}
 		q.queue = append(q.queue, m.row)
 		q.next(ac.Self())
 	case ended:
@@ -79,6 +84,11 @@ func (q *jobQueue) Receive(ac runtime.Context) {
 	case runtime.Stopped:
 		close(q.closed)
 	}
+}
+
+// has reports whether a job waits or runs.
+func (q *jobQueue) has(id string) bool {
+	return q.running[id] != nil || slices.ContainsFunc(q.queue, func(row Row) bool { return row.ID == id })
 }
 
 // next starts the jobs that may start. While the queue drains it starts none, and answers when
