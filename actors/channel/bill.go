@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -98,24 +99,39 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 	return Admitted{Ticket: t, Fresh: true, Standing: standing(a.row)}, nil
 }
 
-// begun returns the ticket of the run that an order began before, or ErrNoTicket.
+// begun returns the ticket of the run that an order began before, or ErrNoTicket. A run that
+// ended without anything to pay for has left nothing to deliver, and what made it fail may have
+// passed, so the same request begins a new one.
 func (c *Channels) begun(o Order) (Ticket, error) {
-	t, err := c.options.Store.Ticket(o.Key)
-	if !errors.Is(err, ErrNoTicket) || o.Request == (TicketKey{}) {
-		return t, err
-	}
-	if t, err = c.options.Store.Ticket(o.Request); err != nil {
-		return t, err
-	}
-	bill, err := c.options.Store.Bill(t.Bill)
+	t, bill, err := c.ticket(o.Key)
 	switch {
-	case errors.Is(err, ErrNoBill), err == nil && (bill.Delivered || !c.young(bill.ID)):
-		return Ticket{}, ErrNoTicket
-	case err != nil:
+	case err == nil && !bill.forNothing():
+		return t, nil
+	case err != nil && !errors.Is(err, ErrNoTicket), o.Request == (TicketKey{}):
+		return Ticket{}, cmp.Or(err, ErrNoTicket)
+	}
+	t, bill, err = c.ticket(o.Request)
+	if err != nil {
 		return Ticket{}, err
+	}
+	if bill.Delivered || bill.forNothing() || !c.young(bill.ID) { // a bill that is gone has no id
+		return Ticket{}, ErrNoTicket
 	}
 	t = Ticket{Key: o.Key, Bill: bill.ID}
 	return t, c.options.Store.Commit(Entry{Ticket: &t})
+}
+
+// ticket returns a ticket with its bill, which is empty if there is none any more.
+func (c *Channels) ticket(key TicketKey) (Ticket, Bill, error) {
+	t, err := c.options.Store.Ticket(key)
+	if err != nil {
+		return Ticket{}, Bill{}, err
+	}
+	bill, err := c.options.Store.Bill(t.Bill)
+	if err != nil && !errors.Is(err, ErrNoBill) {
+		return Ticket{}, Bill{}, err
+	}
+	return t, bill, nil
 }
 
 // young reports whether a run or job began less than continueFor ago.

@@ -38,6 +38,9 @@ type Bill struct {
 // Debt reports whether the bill is final and not fully paid.
 func (b Bill) Debt() bool { return b.Final && !b.Outstanding().IsZero() }
 
+// forNothing reports whether a run or job ended without a result that is paid for.
+func (b Bill) forNothing() bool { return b.Final && b.Price.IsZero() }
+
 // Outstanding returns the amount that is still owed.
 func (b Bill) Outstanding() tempo.Amount {
 	left, _ := b.Price.Sub(b.Collected) // nothing if more was collected
