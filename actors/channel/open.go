@@ -40,7 +40,11 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 	if row, err = c.storedRow(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
 	}
-	s, err = c.openOnChain(ctx, q, open, v, err == nil)
+	row, s, err = c.openOnChain(ctx, q, open, v, err == nil)
+	if err == nil && row.Highest.Cumulative.Cmp(v.Cumulative) < 0 {
+		// The Watcher saw the channel on chain first, and does not know the voucher.
+		return c.reopen(ctx, row, v, priceOf(adm))
+	}
 	return s, held, err
 }
 
@@ -80,37 +84,39 @@ func (c *Channels) openOnChain(
 	open *tempo.VerifiedOpen,
 	v session.Voucher,
 	announced bool,
-) (Standing, error) {
+) (session.Channel, Standing, error) {
 	id := open.ChannelID
 	s, err := c.state(ctx, id)
 	if err != nil {
-		return Standing{}, err
+		return session.Channel{}, Standing{}, err
 	}
 	hash := open.Tx.Hash()
 	if !s.Deposit.IsZero() && !announced && !c.options.Adopt {
-		return Standing{}, notServedProblem(id)
+		return session.Channel{}, Standing{}, notServedProblem(id)
 	}
 	if s.Deposit.IsZero() {
 		if err := c.mayBroadcast(ctx, q, open); err != nil {
-			return Standing{}, err
+			return session.Channel{}, Standing{}, err
 		}
 		if err := c.storeOpening(ctx, open, hash); err != nil {
-			return Standing{}, err
+			return session.Channel{}, Standing{}, err
 		}
 		if hash, s, err = c.sendOpen(ctx, open); err != nil {
-			return Standing{}, err
+			return session.Channel{}, Standing{}, err
 		}
 	}
 	if s.CloseRequestedAt != 0 {
-		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The payer has asked the chain to close the channel."}
+		return session.Channel{}, Standing{}, &mpp.Problem{
+			Type: mpp.ChannelFinalized, Detail: "The payer has asked the chain to close the channel.",
+		}
 	}
 	row, err := c.begin(ctx, id, s, session.Opened(c.options.Terms.Domain, open.Descriptor, s, v, hash, c.options.now()))
 	if err != nil {
-		return Standing{}, err
+		return session.Channel{}, Standing{}, err
 	}
 	out := standing(&row)
 	out.TxHash = hash
-	return out, nil
+	return row, out, nil
 }
 
 // DepositError refuses an opening because its deposit is too small. Nothing was broadcast.
