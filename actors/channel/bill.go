@@ -110,7 +110,7 @@ func (c *Channels) begun(o Order) (Ticket, error) {
 	case err != nil && !errors.Is(err, ErrNoTicket), o.Request == (TicketKey{}):
 		return Ticket{}, cmp.Or(err, ErrNoTicket)
 	}
-	t, bill, err = c.ticket(o.Request)
+	_, bill, err = c.ticket(o.Request)
 	if err != nil {
 		return Ticket{}, err
 	}
