@@ -44,10 +44,12 @@ type tests struct {
 	fuzzed   map[string]bool // packages that fuzzed
 }
 
-// testTime is a top-level test with its duration in seconds.
+// testTime is a top-level test with its duration in seconds, and how it ended: pass, fail or
+// skip.
 type testTime struct {
 	pkg, test string
 	seconds   float64
+	outcome   string
 }
 
 // pattern is one alternative of the flag -run.
@@ -243,7 +245,7 @@ func (t *tests) keep(key string, e event) {
 func (t *tests) endTest(key string, e event) {
 	top := !strings.Contains(e.Test, "/")
 	if top {
-		t.times = append(t.times, testTime{e.Package, e.Test, e.Elapsed})
+		t.times = append(t.times, testTime{e.Package, e.Test, e.Elapsed, e.Action})
 	}
 	switch e.Action {
 	case "pass":
@@ -326,7 +328,9 @@ func (t *tests) conclude(failed error) error {
 			skips++
 		}
 	}
-	fmt.Fprintf(t.out, "tests: %d passed, %d failed, %d skipped\n", t.passed, t.failed, skips)
+	if !t.benching && !t.fuzzing {
+		fmt.Fprintf(t.out, "tests: %d passed, %d failed, %d skipped\n", t.passed, t.failed, skips)
+	}
 	if failed != nil {
 		t.problems = append(t.problems, fmt.Sprintf("go test: %v", failed))
 	}

@@ -108,11 +108,11 @@ func TestAlternatives(t *testing.T) {
 func TestSlowest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times")
 	var text strings.Builder
-	for _, line := range []string{"1.00\tp\tTestA", "20.50\tp\tTestB", "3.00\tq\tTestC"} {
+	for _, line := range []string{"1.00\tp\tTestA\tpass", "20.50\tp\tTestB\tfail", "3.00\tq\tTestC\tskip"} {
 		text.WriteString(line + "\n")
 	}
 	for range 20 {
-		text.WriteString("0.50\tq\tTestD\n")
+		text.WriteString("0.50\tq\tTestD\tpass\n")
 	}
 	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -122,13 +122,13 @@ func TestSlowest(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != slowestTests || strings.TrimSpace(lines[0]) != "20.5 s  p TestB" || strings.TrimSpace(lines[2]) != "1.0 s  p TestA" {
+	if len(lines) != slowestTests+2 || lines[len(lines)-1] != "tests: 21 passed, 1 failed, 1 skipped" || strings.TrimSpace(lines[0]) != "20.5 s  p TestB" || strings.TrimSpace(lines[2]) != "1.0 s  p TestA" {
 		t.Errorf("%q", lines)
 	}
 	if _, err := parseTimes("1.0\tp\n"); err == nil {
 		t.Error("a line of two columns is accepted")
 	}
-	if _, err := parseTimes("x\tp\tTestA\n"); err == nil {
+	if _, err := parseTimes("x\tp\tTestA\tpass\n"); err == nil {
 		t.Error("a duration without digits is accepted")
 	}
 }

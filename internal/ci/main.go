@@ -5,7 +5,8 @@
 //	ci lanes BASE                print the lanes of .ci/check that a change since BASE needs
 //	ci race                      print the packages that start goroutines
 //	ci fuzz [BASE]               print each fuzz target, or those near a change since BASE
-//	ci slowest FILE              print the slowest tests of the files that "ci test -times" wrote
+//	ci slowest FILE              print the slowest tests of a file that "ci test -times" wrote, and
+//	                             how many passed
 //
 // BASE is a commit. What changed is what differs from it in the work tree, files that git
 // does not track included.
