@@ -161,7 +161,7 @@ func (c *Channels) settleExcess(ctx context.Context, id common.Hash) error {
 	return err
 }
 
-// logExcess tells the operator of a payout above the served amount.
+// logExcess logs a payout above the served amount.
 func (c *Channels) logExcess(row *session.Channel) {
 	if excess := row.Excess(); !excess.IsZero() {
 		c.options.Log.Error("a voucher above the served amount was settled, because the payer rejects its refund",

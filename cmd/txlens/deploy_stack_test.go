@@ -16,7 +16,7 @@ func TestDeploySettings(t *testing.T) {
 		names := regexp.MustCompile(`TXLENS_[A-Z_]+`).FindAllString(deployFile(t, file), -1)
 		for _, name := range names {
 			if !slices.Contains(known, name) {
-				t.Errorf("deploy/%s sets %s, which is no setting of serve; correct the name", file, name)
+				t.Errorf("deploy/%s sets %s, but serve has no such setting; correct the name", file, name)
 			}
 		}
 		if len(names) < 4 {

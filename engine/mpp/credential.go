@@ -78,9 +78,9 @@ func ParseCredential(values ...string) (*Credential, error) {
 	return c, err
 }
 
-// ParseHeaders is ParseCredential where the first values, as many as authorization says, are of
-// the header Authorization and the others of Payment-Authorization. A credential in another
-// header than its challenge selected is a malformed-credential.
+// ParseHeaders is ParseCredential for the headers of a request. The first values, authorization in
+// number, are those of Authorization, and the rest are those of Payment-Authorization. A
+// credential outside the header that its challenge selected is a malformed-credential.
 func ParseHeaders(authorization int, values ...string) (*Credential, error) {
 	c, at, err := parseCredential(values)
 	if err != nil {

@@ -98,6 +98,27 @@ func TestAffectedHere(t *testing.T) {
 	}
 }
 
+// TestLanesAreDocumented: the row of each lane in CONTRIBUTING.md names the folders that it
+// depends on.
+func TestLanesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lane := range lanes {
+		_, row, found := strings.Cut(string(text), "\n- `"+lane.name+"`:")
+		row, _, _ = strings.Cut(row, "\n")
+		if !found {
+			t.Errorf("CONTRIBUTING.md has no row for the lane %s; add one", lane.name)
+		}
+		for _, prefix := range lane.prefixes {
+			if !strings.Contains(row, "`"+strings.TrimSuffix(prefix, "/")+"`") {
+				t.Errorf("the row of the lane %s in CONTRIBUTING.md does not name %s; add it", lane.name, prefix)
+			}
+		}
+	}
+}
+
 // TestChangedFiles reads a real repository.
 func TestChangedFiles(t *testing.T) {
 	t.Chdir(t.TempDir())

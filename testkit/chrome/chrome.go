@@ -94,17 +94,6 @@ func StopShared() {
 	}
 }
 
-// Start runs a Chromium that ends with the test, or skips the test.
-func Start(tb testing.TB) *Browser {
-	tb.Helper()
-	b, stop, err := start(find(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(stop)
-	return b
-}
-
 // find is the path of Chromium. Without one it skips the test, or fails it.
 func find(tb testing.TB) (program string) {
 	tb.Helper()
