@@ -55,11 +55,14 @@ type reader struct {
 // beginning of the files' paths.
 var readBy = []reader{
 	{"clients/", []string{"txlens/e2e"}},
-	{"docs/", []string{"txlens/cmd/txlens", "txlens/engine/check", "txlens/engine/narrate"}},
+	{"docs/", []string{
+		"txlens/app", "txlens/cmd/txlens", "txlens/e2e", "txlens/engine/check", "txlens/engine/label", "txlens/engine/protocol",
+		"txlens/transport/discovery",
+	}},
 	{"deploy/", []string{"txlens/cmd/txlens"}},
 	{"README.md", []string{"txlens/cmd/txlens"}},
 	{"CHANGELOG.md", nil},
-	{"CONTRIBUTING.md", nil},
+	{"CONTRIBUTING.md", []string{"txlens/internal/ci"}},
 	{"SECURITY.md", nil},
 	{"LICENSE", nil},
 	{".gitignore", nil},
