@@ -200,11 +200,11 @@ func TestAgentMeters(t *testing.T) {
 
 	endless := always(service.LooksAtFrame)
 	m = &meter.Meter{}
-	m.Gate = func(context.Context) error {
+	m.Gate = func(context.Context, int64) (meter.Hold, error) {
 		if m.Nano(meter.LLMs) > 0 {
-			return api.ErrUnpaid
+			return nil, api.ErrUnpaid
 		}
-		return nil
+		return new(meter.Meter).Reserve(context.Background(), 0)
 	}
 	res, run, err := service.ReplayTracer(t, failingCase, service.ScriptedModel(t, "anthropic", endless), transport.RunSpec{}, m)
 	if err != nil || run.Outcome() != "unpaid" || len(endless.Requests()) != 1 {

@@ -170,13 +170,16 @@ func (h *testServer) buy(ctx context.Context, job transport.RunSpec) error {
 	if job.Gate == nil {
 		return nil
 	}
-	if err := job.Gate(ctx); err != nil {
+	var cost int64 = analysisCost
+	if strings.HasPrefix(job.Request.Context, "dear") {
+		cost = dearCost
+	}
+	hold, err := job.Gate(ctx, cost)
+	if err != nil {
 		return err
 	}
-	job.OnCost(analysisCost)
-	if strings.HasPrefix(job.Request.Context, "dear") {
-		job.OnCost(dearCost)
-	}
+	job.OnCost(cost)
+	hold.End()
 	return nil
 }
 

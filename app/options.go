@@ -172,14 +172,17 @@ func (o SaleOptions) withDefaults() SaleOptions {
 	return o
 }
 
+// strangers returns the share of total that all payers who have not yet paid may hold together.
+func (o SaleOptions) strangers(total int) int { return total * o.StrangerPercent / 100 }
+
 // analysisShares are the limits of one party in total running analyses.
 func (o SaleOptions) analysisShares(total int) slots.Limits {
-	return slots.Limits{Total: total, PerChannel: o.PerChannel, PerPayer: o.PerPayer, Strangers: total * o.StrangerPercent / 100}
+	return slots.Limits{Total: total, PerChannel: o.PerChannel, PerPayer: o.PerPayer, Strangers: o.strangers(total)}
 }
 
 // jobShares are the limits of one party in the jobs that wait or run.
 func (o SaleOptions) jobShares(total int) slots.Limits {
-	return slots.Limits{Total: total, PerChannel: o.JobsPerPayer, PerPayer: o.JobsPerPayer, Strangers: total * o.StrangerPercent / 100}
+	return slots.Limits{Total: total, PerChannel: o.JobsPerPayer, PerPayer: o.JobsPerPayer, Strangers: o.strangers(total)}
 }
 
 // SettlementChain connects to the settlement chain. The caller closes the client. The

@@ -278,10 +278,12 @@ func TestRPCFaults(t *testing.T) {
 	h := sellingServer(t, chain, sells)
 	h.script = func(ctx context.Context, job transport.RunSpec) (*api.Result, error) {
 		for n := range plan.purchases {
-			if err := job.Gate(ctx); err != nil {
+			hold, err := job.Gate(ctx, 20_000_000)
+			if err != nil {
 				return nil, err
 			}
 			job.OnCost(int64(n+1) * 20_000_000) // two cents each
+			hold.End()
 			select {
 			case <-time.After(plan.betweenPurchases):
 			case <-ctx.Done():

@@ -47,6 +47,7 @@ type SaleSite struct {
 	DataDir string // may hold the file with the challenge secret of an old version
 	BaseURL discovery.BaseURL
 	Jobs    int          // async jobs that may wait or run
+	Running int          // analyses that may run at a time, jobs included
 	Log     *slog.Logger // nil: silent
 }
 
@@ -103,11 +104,13 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	})
 	s.Watcher = s.Channels.NewWatcher(channel.WatchIntervals{})
 	s.Seller = sale.New(sale.Options{
-		Bills:       s.Channels,
-		Collector:   s.Channels,
-		Exposure:    o.Exposure,
-		Patience:    o.VoucherPatience,
-		JobPatience: o.JobPatience,
+		Bills:          s.Channels,
+		Collector:      s.Channels,
+		Holder:         s.Channels,
+		Exposure:       o.Exposure,
+		StrangerPlaces: o.strangers(site.Running),
+		Patience:       o.VoucherPatience,
+		JobPatience:    o.JobPatience,
 		// Below the rate at which vouchers are accepted, so that a client which answers
 		// each request for a voucher never exceeds that rate.
 		VouchersPerSecond: 0.8 * o.VouchersPerSecond,

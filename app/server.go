@@ -66,7 +66,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.o.Sale != nil {
 		if s.sales, err = OpenSales(ctx, *s.o.Sale, SaleSite{
 			System: s.analyst.explainer.System(), Store: s.store, DataDir: s.o.DataDir, BaseURL: s.o.BaseURL,
-			Jobs: s.o.MaxJobs + s.o.JobQueue, Log: s.o.Log,
+			Jobs: s.o.MaxJobs + s.o.JobQueue, Running: s.o.MaxAnalyses + s.o.MaxJobs, Log: s.o.Log,
 		}); err != nil {
 			return err
 		}

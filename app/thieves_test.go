@@ -28,9 +28,9 @@ import (
 // thiefCallPrice is what a call costs, in nano-dollars.
 const thiefCallPrice = 30_000_000
 
-// owedAtMost is what a payer may cost the service: the exposure, and the calls that
-// were under way when it was reached, by all runs of its channel.
-const owedAtMost = 25*meter.Cent + 4*16*thiefCallPrice*12/10/1000
+// owedAtMost is what a payer may owe: the exposure, and one unit of each run of its channel that
+// began just below it.
+const owedAtMost = 25*meter.Cent + 4*meter.Cent
 
 // TestThieves: payers who pay one unit and stop, again and again, keep no honest payer
 // out, and cost the service no more than what each may owe. It prints what the honest

@@ -150,17 +150,19 @@ func (s *Server) collectDebt(ctx *fasthttp.RequestCtx, id, state string, finishe
 		s.refuse(ctx, s.offer(string(ctx.Path()), unitPrice), ledgerProblem(err))
 		return false
 	}
-	if owed.IsZero() {
+	secure := s.cfg.Payments.Seller.ToSecure(id, bill.Channel)
+	asked, ok := owed.Add(secure)
+	if !ok || asked.IsZero() {
 		return true
 	}
-	route := s.newOffer(string(ctx.Path()), owed)
+	route := s.newOffer(string(ctx.Path()), asked)
 	route.AnyPrice = true // more may have accrued since the challenge
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
 		return false
 	}
 	if !paid {
-		s.refuse(ctx, route, debtOf(owed, state))
+		s.refuse(ctx, route, debtOf(owed, secure, state))
 		return false
 	}
 	p, done := s.pay(ctx, cr, route, "")
@@ -175,9 +177,14 @@ func (s *Server) collectDebt(ctx *fasthttp.RequestCtx, id, state string, finishe
 		return false
 	}
 	s.cfg.Payments.Seller.Collected(bill)
+	if run := s.cfg.Payments.Seller.Run(id); run != nil {
+		if err := run.Secure(work, p.Channel); err != nil { // the next poll asks for the rest
+			s.cfg.Log.Debug("secure the next purchase of a job", "job", id, "error", err)
+		}
+	}
 	if finished {
 		if _, left, err := s.cfg.Payments.Seller.Outstanding(id); err != nil || !left.IsZero() {
-			s.refuse(ctx, s.newOffer(string(ctx.Path()), left), debtOf(left, state))
+			s.refuse(ctx, s.newOffer(string(ctx.Path()), left), debtOf(left, tempo.Amount{}, state))
 			return false
 		}
 	}
@@ -186,13 +193,22 @@ func (s *Server) collectDebt(ctx *fasthttp.RequestCtx, id, state string, finishe
 	return true
 }
 
-// debtOf returns the debt of a run or job before its result is shown.
-func debtOf(owed tempo.Amount, state string) *mpp.Problem {
-	return &mpp.Problem{
+// debtOf returns the debt of a run or job before its result is shown. secure is what a voucher
+// must cover beyond that before the analysis buys more; it is not charged unless it is spent.
+func debtOf(owed, secure tempo.Amount, state string) *mpp.Problem {
+	p := &mpp.Problem{
 		Type:    mpp.PaymentRequired,
 		Detail:  fmt.Sprintf("The analysis is %s and owes %s base units: answer the challenge in WWW-Authenticate.", state, owed),
 		Details: map[string]string{"owed": owed.String(), "status": state},
 	}
+	if !secure.IsZero() {
+		p.Detail = fmt.Sprintf(
+			"The analysis is %s, owes %s base units, and waits for a voucher over %s more for its next purchase, which are charged as far as they are spent: answer the challenge in WWW-Authenticate.",
+			state, owed, secure,
+		)
+		p.Details["secure"] = secure.String()
+	}
+	return p
 }
 
 // manageAt answers a method that a paid path accepts only for messages of a channel.

@@ -291,7 +291,7 @@ func TestTollAtWork(t *testing.T) {
 	run.OnCost(300_000_000)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run.Gate(over); err != nil { // it would wait if the payment were not known
+	if _, err := run.Gate(over, 0); err != nil { // it would wait if the payment were not known
 		t.Error(err)
 	}
 }

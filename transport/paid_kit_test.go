@@ -63,6 +63,7 @@ type register struct {
 
 	mu              sync.Mutex
 	accepted, spent uint64
+	held            uint64 // for purchases of runs
 	deposit         uint64
 	txHash          common.Hash // that Pay tells
 	bills           map[string]channel.Bill
@@ -118,7 +119,7 @@ func (r *register) change(f func()) { r.mu.Lock(); defer r.mu.Unlock(); f() }
 
 func (r *register) standing() channel.Standing {
 	return channel.Standing{Channel: ref.ChannelID, Payer: descriptor.Payer, Accepted: units(r.accepted), Spent: units(r.spent),
-		Available: units(r.accepted - r.spent), Deposit: units(r.deposit), Units: r.spent / meter.Cent, Open: true}
+		Available: units(r.accepted - r.spent - r.held), Deposit: units(r.deposit), Units: r.spent / meter.Cent, Open: true}
 }
 
 func (r *register) Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error) {
@@ -186,7 +187,7 @@ func (r *register) CollectHeld(ctx context.Context, p *channel.Payment, id strin
 	if err != nil {
 		return channel.Bill{}, channel.Standing{}, err
 	}
-	return r.Collect(ctx, p.Channel, id, price, p.Request.Amount)
+	return r.Collect(ctx, p.Channel, id, price, p.Request.Amount, tempo.Amount{})
 }
 
 func (r *register) ReleaseHeld(ctx context.Context, p *channel.Payment) {
@@ -259,7 +260,7 @@ func (r *register) Admit(_ context.Context, p *channel.Payment, o channel.Order)
 	return out, nil
 }
 
-func (r *register) Collect(_ context.Context, channelID common.Hash, id string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error) {
+func (r *register) Collect(_ context.Context, channelID common.Hash, id string, price, atMost, used tempo.Amount) (channel.Bill, channel.Standing, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if channelID != ref.ChannelID {
@@ -277,13 +278,34 @@ func (r *register) Collect(_ context.Context, channelID common.Hash, id string, 
 		due = atMost
 	}
 	n, _ := due.Uint64()
-	if n > r.accepted-r.spent {
-		return channel.Bill{}, channel.Standing{}, mpp.Insufficient(channelID, due, units(r.accepted-r.spent))
+	release, _ := used.Uint64()
+	if there := r.accepted - r.spent - r.held + release; n > there {
+		return channel.Bill{}, channel.Standing{}, mpp.Insufficient(channelID, due, units(there))
 	}
 	r.spent += n
+	r.held -= release
 	b.Collected, _ = b.Collected.Add(due)
 	r.bills[id] = b
 	return b, r.standing(), nil
+}
+
+func (r *register) Hold(_ context.Context, _ common.Hash, amount tempo.Amount) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, _ := amount.Uint64()
+	if there := r.accepted - r.spent - r.held; n > there {
+		return mpp.Insufficient(ref.ChannelID, amount, units(there))
+	}
+	r.held += n
+	return nil
+}
+
+func (r *register) Release(_ context.Context, _ common.Hash, amount tempo.Amount) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, _ := amount.Uint64()
+	r.held -= n
+	return nil
 }
 
 func (r *register) Watch(common.Hash) (<-chan struct{}, func(), error) {

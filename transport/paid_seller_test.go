@@ -63,7 +63,7 @@ func sellWith(t *testing.T, run script, change func(*Config, *sale.Options)) *sh
 	till := newRegister(t)
 	sh := &shop{t: t, till: till, jobs: &fakeJobs{refuse: byRequestContext, jobs: map[string]*api.Job{}},
 		runs: &fakeRuns{frames: map[string][]jsontext.Value{}}, log: new(lockedLog)}
-	options := sale.Options{Bills: till, Collector: till}
+	options := sale.Options{Bills: till, Collector: till, Holder: till}
 	cfg := Config{
 		Explainer: run, Jobs: sh.jobs, Runs: sh.runs, Log: slog.New(slog.NewTextHandler(sh.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Issuer: till.issuer, Realm: "txlens.example", Request: terms, QueueTime: -1},

@@ -332,7 +332,7 @@ func TestPayTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		till := newRegister(t)
 		till.block = make(chan struct{})
-		s := New(Config{Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Seller: sale.New(sale.Options{Bills: till, Collector: till}), Issuer: till.issuer, Request: terms}})
+		s := New(Config{Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Seller: sale.New(sale.Options{Bills: till, Collector: till, Holder: till}), Issuer: till.issuer, Request: terms}})
 		defer s.cancel(nil)
 		sh := &shop{t: t, s: s, till: till}
 		ctx, cr := requestWith(t, "/explain", "", sh.answerTo("/explain", meter.Cent, voucher(1)))

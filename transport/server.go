@@ -73,6 +73,7 @@ import (
 	"txlens/actors/locks"
 	"txlens/actors/slots"
 	"txlens/engine/api"
+	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
@@ -95,8 +96,8 @@ type RunSpec struct {
 	// and after the end, when it does nothing.
 	Sink func(api.Event)
 	// Gate and OnCost, if not nil, connect the meter to the payment: Gate is called before
-	// each purchase, OnCost with the cost so far.
-	Gate   func(context.Context) error
+	// each purchase with its highest price, OnCost with the cost so far.
+	Gate   func(ctx context.Context, most int64) (meter.Hold, error)
 	OnCost func(totalNano int64)
 	// Finish is closed when the server stops: what is known by then is to be returned as a
 	// partial result, at once. nil: never.

@@ -228,7 +228,7 @@ func TestStopTakes(t *testing.T) {
 func TestLastReceiptTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		till := &stuckTill{register: newRegister(t)}
-		s := New(Config{Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Seller: sale.New(sale.Options{Bills: till, Collector: till}), Issuer: till.issuer, Request: terms}})
+		s := New(Config{Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Seller: sale.New(sale.Options{Bills: till, Collector: till, Holder: till}), Issuer: till.issuer, Request: terms}})
 		s.cancel(api.ErrStopping) // it is given while the server stops, too
 		before := time.Now()
 		if b := s.lastReceipt("id", ref.ChannelID, "x"); b != nil || time.Since(before) != 5*time.Second {

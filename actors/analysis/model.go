@@ -28,6 +28,7 @@ type Agent struct {
 	Models   map[string]AgentModel // all models, by their names in the interface
 	Default  string                // one of Models, for requests that name none; empty: api.DefaultModel
 	Limits   agent.Limits
+	Budget   *agent.Budget     // of all runs together; nil: no limit
 	Library  *playbook.Library // nil: the embedded playbooks
 	Patience time.Duration     // time limit of one run of the model, after all evidence is fetched; 0: DefaultPatience
 	OnRun    func(AgentRun)    // called at the end of each run; may be nil, must not block
@@ -120,7 +121,7 @@ func (g *Agent) consult(
 			defer func() { g.OnRun(run) }() // set even if the run panicked
 		}
 		out, err := agent.Run(ctx, agent.Options{
-			Provider: g.Provider, Model: model.ID, Name: name, Price: model.Price, Limits: g.Limits, Library: g.Library,
+			Provider: g.Provider, Model: model.ID, Name: name, Price: model.Price, Limits: g.Limits, Budget: g.Budget, Library: g.Library,
 			Env: desk, Context: req.Context, Meter: m, Emit: tell,
 		})
 		run.Turns, run.Usage = out.Turns, out.Usage

@@ -180,7 +180,7 @@ func TestModelIsNotAsked(t *testing.T) {
 	var told []Summary
 	o := Options{OnAnalysis: func(a Summary) { told = append(told, a) }}
 	res, _, runs, err := asked(t, o, never, func(j *Input) {
-		j.Meter.Gate = func(context.Context) error { return api.ErrUnpaid }
+		j.Meter.Gate = func(context.Context, int64) (meter.Hold, error) { return nil, api.ErrUnpaid }
 	})
 	if err != nil || !strings.Contains(res.Summary, "the agent phase failed ("+api.ErrUnpaid.Error()) || len(runs) != 1 || runs[0].Outcome() != "unpaid" {
 		t.Errorf("%v %s %+v", err, res.Summary, runs)

@@ -212,10 +212,19 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error
 var errPaidOut = errors.New("the charge can no longer be taken back")
 
 // Collect charges the outstanding part of a bill. price is the current price; a final bill
-// uses its own. atMost limits the charge. The error is a *mpp.Problem if the channel has too
+// uses its own. atMost limits the charge. used is a part of it that was held before, see Hold;
+// it is released unless there is an error. The error is a *mpp.Problem if the channel has too
 // little: then the client must sign a higher voucher.
-func (c *Channels) Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (Bill, Standing, error) {
-	bill, s, _, err := c.collect(ctx, channel, billID, price, atMost, tempo.Amount{})
+func (c *Channels) Collect(
+	ctx context.Context,
+	channel common.Hash,
+	billID string,
+	price, atMost, used tempo.Amount,
+) (Bill, Standing, error) {
+	bill, s, charged, err := c.collect(ctx, channel, billID, price, atMost, used)
+	if !charged && err == nil {
+		c.releaseHeld(ctx, channel, used)
+	}
 	return bill, s, err
 }
 
@@ -268,8 +277,7 @@ func (c *Channels) collect(
 	}
 	bill.Collected, _ = bill.Collected.Add(due) // at most its price
 	a, err := c.askToEnd(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
-		row.Release(held)
-		return Entry{Bill: &bill}, orNil(row.Charge(due, now))
+		return Entry{Bill: &bill}, orNil(row.ChargeHeld(held, due, now))
 	}))
 	if err != nil {
 		return Bill{}, Standing{}, false, err

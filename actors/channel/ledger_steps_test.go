@@ -434,7 +434,7 @@ func (h *household) collect(at int, r [3]uint64) *step {
 	var got actors.Bill
 	s.do = func() (err error) {
 		var standing actors.Standing
-		if got, standing, err = h.w.c.Collect(h.impatient(r[0]), h.channel(at), id, amount(price), amount(most)); err == nil {
+		if got, standing, err = h.w.c.Collect(h.impatient(r[0]), h.channel(at), id, amount(price), amount(most), amount(0)); err == nil {
 			s.told = &standing
 		}
 		return err

@@ -147,7 +147,7 @@ func TestFinalGivesBack(t *testing.T) {
 	if _, err := admitOn(ctx, m.c, id, TicketKey{1}, bill, 10_000); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := m.c.Collect(ctx, id, bill, units(560_000), units(560_000)); err != nil {
+	if _, _, err := m.c.Collect(ctx, id, bill, units(560_000), units(560_000), units(0)); err != nil {
 		t.Fatal(err)
 	}
 	b, err := m.c.Final(ctx, bill, units(500_000))

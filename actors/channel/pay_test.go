@@ -130,7 +130,7 @@ func TestPayHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	take := func() mpp.ProblemType {
-		_, _, err := m.c.Collect(ctx, id, "stream", units(dollar), units(10_000))
+		_, _, err := m.c.Collect(ctx, id, "stream", units(dollar), units(10_000), units(0))
 		return problemOf(err)
 	}
 	f := func(n uint64, use func(*Payment) error, takes mpp.ProblemType, spent uint64) {

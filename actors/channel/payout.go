@@ -41,6 +41,9 @@ func (c *Channels) closeForPayer(ctx context.Context, q PayRequest, p *mpp.Close
 	if err := prove(); err != nil {
 		return Standing{}, err
 	}
+	if err := c.awaitRelease(ctx, p.ChannelID); err != nil {
+		return Standing{}, err
+	}
 	row, err = c.payOut(ctx, p.ChannelID, v, nil) // waits for one in progress
 	if err != nil {
 		if now, lookErr := c.storedRow(ctx, p.ChannelID); same && lookErr == nil && now.Status == session.Closing {
@@ -49,6 +52,29 @@ func (c *Channels) closeForPayer(ctx context.Context, q PayRequest, p *mpp.Close
 		return Standing{}, err
 	}
 	return closing(&row), nil
+}
+
+// awaitRelease waits until no voucher covers a purchase of a running analysis, which has to be
+// charged before the channel is closed.
+func (c *Channels) awaitRelease(ctx context.Context, id common.Hash) error {
+	signal, stop, err := c.Watch(id)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for {
+		row, err := c.storedRow(ctx, id)
+		if err != nil || row.Status != session.Active || !c.coversRun(&row) {
+			return err
+		}
+		select {
+		case <-signal:
+		case <-time.After(time.Second): // the end of an analysis alone gives no signal
+		case <-ctx.Done():
+			return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: chainRetryAfter,
+				Detail: "An analysis that the channel pays for is running. Repeat the close when it has ended."}
+		}
+	}
 }
 
 // closing is the standing in the answer to a close. It has the exact amount that the client

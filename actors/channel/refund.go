@@ -85,6 +85,9 @@ func (b *blockedRefunds) has(row *session.Channel, now time.Time) (blocked, rest
 // to withdraw, it also takes the voucher that is above the served amount.
 func (c *Channels) settleAndClose(ctx context.Context, id common.Hash) error {
 	_, settleErr := c.settle(ctx, id)
+	if row, err := c.storedRow(ctx, id); err == nil && c.awaitsCharge(ctx, &row) {
+		return settleErr
+	}
 	_, err := c.CloseChannel(ctx, id)
 	if err == nil {
 		return nil // a close pays out what a settlement does
@@ -138,6 +141,27 @@ func (c *Channels) isRefundBlocked(ctx context.Context, row *session.Channel) bo
 	return err == nil
 }
 
+// awaitsCharge reports whether a close that the payer asked the chain for can wait until running
+// work, for which a part of a voucher is reserved, is charged. New work is refused meanwhile.
+func (c *Channels) awaitsCharge(ctx context.Context, row *session.Channel) bool {
+	return row.CloseRequestedAt != 0 && c.coversRun(row) && !c.withdrawsSoon(ctx, row)
+}
+
+// coversRun reports whether a part of a voucher is reserved while an analysis runs that the
+// channel pays for.
+func (c *Channels) coversRun(row *session.Channel) bool {
+	return !row.Reserved.IsZero() && c.busy.has(row.ID)
+}
+
+// withdrawsSoon reports whether the payer can soon withdraw without the payee.
+func (c *Channels) withdrawsSoon(ctx context.Context, row *session.Channel) bool {
+	now, err := c.chainTime(ctx)
+	if err != nil {
+		now = c.options.now()
+	}
+	return !now.Before(time.Unix(row.CloseRequestedAt+tempo.CloseGracePeriod, 0).Add(-excessMargin))
+}
+
 // excessMargin is how long before the end of the grace period a voucher above the served amount
 // is settled. It leaves time for several attempts, and the payer time to allow its refund.
 const excessMargin = 5 * time.Minute
@@ -147,15 +171,8 @@ const excessMargin = 5 * time.Minute
 // been refunded.
 func (c *Channels) settleExcess(ctx context.Context, id common.Hash) error {
 	row, err := c.storedRow(ctx, id)
-	if err != nil || row.CloseRequestedAt == 0 {
+	if err != nil || row.CloseRequestedAt == 0 || !c.withdrawsSoon(ctx, &row) {
 		return err
-	}
-	now, err := c.chainTime(ctx)
-	if err != nil {
-		now = c.options.now()
-	}
-	if now.Before(time.Unix(row.CloseRequestedAt+tempo.CloseGracePeriod, 0).Add(-excessMargin)) {
-		return nil
 	}
 	_, err = c.settleBy(ctx, (*session.Channel).BeginExcess, id)
 	return err

@@ -21,7 +21,7 @@ func TestImpatientPayerChargedOnce(t *testing.T) {
 		return err
 	}, 10, 10)
 	f("collect", func(ctx context.Context, c *Channels) error {
-		_, _, err := c.Collect(ctx, id, "b", units(30), units(30))
+		_, _, err := c.Collect(ctx, id, "b", units(30), units(30), units(0))
 		return err
 	}, 29, 30)
 }

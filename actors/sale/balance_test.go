@@ -16,8 +16,17 @@ import (
 
 func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
 
+// gate buys something that costs nothing.
+func gate(ctx context.Context, t *RunBalance, slot Parker) error {
+	hold, err := t.Gate(ctx, 0, slot)
+	if err == nil {
+		hold.End()
+	}
+	return err
+}
+
 func TestTab(t *testing.T) {
-	balance := newAccounts(250_000).join(common.Address{1}, "x", 10_000)
+	balance := newAccounts(250_000, 0).join(common.Address{1}, "x", 10_000, false)
 	ctx := context.Background()
 	f := func(what string, err, want error) {
 		t.Helper()
@@ -27,34 +36,34 @@ func TestTab(t *testing.T) {
 	}
 	due := func(want uint64) {
 		t.Helper()
-		if got, _ := balance.Due(); got != units(want) {
+		if got := balance.Due(); got != units(want) {
 			t.Errorf("due %s, want %d", got, want)
 		}
 	}
 	due(10_000) // two cents are owed from the beginning
-	f("within the exposure", balance.Gate(ctx, nil), nil)
+	f("within the exposure", gate(ctx, balance, nil), nil)
 	balance.OnCost(200_000_000) // $0.20 costs $0.26
 	due(250_000)
-	f("at the exposure", balance.Gate(ctx, nil), nil)
+	f("at the exposure", gate(ctx, balance, nil), nil)
 	balance.OnCost(200_000_001)
 	balance.OnCost(5) // late news
 	due(260_000)
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	f("above the exposure", balance.Gate(gone, nil), context.Canceled)
+	f("above the exposure", gate(gone, balance, nil), context.Canceled)
 	passed := make(chan error)
-	go func() { passed <- balance.Gate(ctx, nil) }()
+	go func() { passed <- gate(ctx, balance, nil) }()
 	balance.Collected(units(20_000))
 	balance.Collected(units(15_000)) // late news
 	due(250_000)
 	f("after a collection", <-passed, nil)
 	balance.OnCost(900_000_000)
-	go func() { passed <- balance.Gate(ctx, nil) }()
+	go func() { passed <- gate(ctx, balance, nil) }()
 	balance.GiveUp()
 	balance.GiveUp()
 	f("given up", <-passed, api.ErrUnpaid)
 	<-balance.GivenUp()
-	f("for good", balance.Gate(ctx, nil), api.ErrUnpaid)
+	f("for good", gate(ctx, balance, nil), api.ErrUnpaid)
 	balance.Fix(units(30_000))
 	due(10_000)
 	balance.Fix(units(0)) // nothing is a price, too
@@ -64,16 +73,16 @@ func TestTab(t *testing.T) {
 // TestAccount: what a payer owes counts over its runs and its debts, and a run that owes
 // nothing itself goes on whatever the others owe.
 func TestAccount(t *testing.T) {
-	all := newAccounts(100_000)
+	all := newAccounts(100_000, 0)
 	payer := common.Address{1}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	a, b := all.join(payer, "a", 0), all.join(payer, "b", 0)
-	other := all.join(common.Address{2}, "c", 0)
-	none, noneToo := all.join(common.Address{}, "d", 0), all.join(common.Address{}, "e", 0)
+	a, b := all.join(payer, "a", 0, false), all.join(payer, "b", 0, false)
+	other := all.join(common.Address{2}, "c", 0, false)
+	none, noneToo := all.join(common.Address{}, "d", 0, false), all.join(common.Address{}, "e", 0, false)
 	f := func(what string, balance *RunBalance, open bool) {
 		t.Helper()
-		if err := balance.Gate(gone, nil); (err == nil) != open {
+		if err := gate(gone, balance, nil); (err == nil) != open {
 			t.Errorf("%s: %v, want open %t", what, err, open)
 		}
 	}
@@ -87,32 +96,32 @@ func TestAccount(t *testing.T) {
 	b.Collected(units(20_000))
 	f("nothing is owed on this one", b, true)
 	f("nine cents are owed on the other", a, true)
-	all.find(payer).setDebt(10_000)
+	all.setDebt(payer, 10_000)
 	f("with a debt of one cent", a, true)
-	all.find(payer).setDebt(10_001)
+	all.setDebt(payer, 10_001)
 	f("with a debt beyond that", a, false)
-	all.find(payer).setDebt(0)
+	all.setDebt(payer, 0)
 	f("without debt", a, true)
 	none.OnCost(900_000_000)
 	f("a payer that is not known", none, false)
 	f("another one that is not known", noneToo, true)
 	all.leave(a)
-	if all.find(payer) == nil {
+	if !all.has(payer) {
 		t.Error("the account of a payer with a run is gone")
 	}
 	all.leave(b)
-	if all.find(payer) != nil || len(all.all) != 1 {
+	if all.has(payer) || len(all.all) != 1 {
 		t.Errorf("accounts left: %v", all.all)
 	}
 }
 
 // TestLeaveWakes: a run that ends frees those that waited for what it owed.
 func TestLeaveWakes(t *testing.T) {
-	all := newAccounts(100_000)
-	a, b := all.join(common.Address{1}, "a", 0), all.join(common.Address{1}, "b", 0)
+	all := newAccounts(100_000, 0)
+	a, b := all.join(common.Address{1}, "a", 0, false), all.join(common.Address{1}, "b", 0, false)
 	a.OnCost(900_000_000)
 	passed := make(chan error, 1)
-	go func() { passed <- b.Gate(context.Background(), nil) }()
+	go func() { passed <- gate(context.Background(), b, nil) }()
 	all.leave(a)
 	if err := <-passed; err != nil {
 		t.Error(err)
@@ -144,10 +153,10 @@ func (s *slot) Resume(context.Context) error {
 // it buys.
 func TestGateParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		balance := newAccounts(0).join(common.Address{1}, "x", 0)
+		balance := newAccounts(0, 0).join(common.Address{1}, "x", 0, false)
 		s := new(slot)
 		passed := make(chan error, 1)
-		go func() { passed <- balance.Gate(context.Background(), s) }()
+		go func() { passed <- gate(context.Background(), balance, s) }()
 		synctest.Wait()
 		if s.parked != 1 || s.resumed != 0 {
 			t.Fatalf("parked %d, resumed %d", s.parked, s.resumed)
@@ -163,7 +172,7 @@ func TestGateParks(t *testing.T) {
 		}
 		balance.OnCost(1)
 		s.full = errors.New("full")
-		if err := balance.Gate(context.Background(), s); !errors.Is(err, api.ErrUnpaid) {
+		if err := gate(context.Background(), balance, s); !errors.Is(err, api.ErrUnpaid) {
 			t.Errorf("where nobody may wait any more: %v", err)
 		}
 	})
@@ -172,7 +181,7 @@ func TestGateParks(t *testing.T) {
 // TestPatience: each collection starts the patience anew.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		balance := newAccounts(0).join(common.Address{1}, "x", 0)
+		balance := newAccounts(0, 0).join(common.Address{1}, "x", 0, false)
 		defer balance.Expect(time.Minute)()
 		given := func() bool {
 			synctest.Wait()
@@ -206,7 +215,7 @@ func TestPatience(t *testing.T) {
 // TestPatienceStops: nothing is given up when nobody waits any more.
 func TestPatienceStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		balance := newAccounts(0).join(common.Address{1}, "x", 0)
+		balance := newAccounts(0, 0).join(common.Address{1}, "x", 0, false)
 		balance.Expect(time.Minute)()
 		time.Sleep(time.Hour)
 		synctest.Wait()

@@ -43,7 +43,8 @@ func TestEnter(t *testing.T) {
 	f := func(name string, fresh, holds, collects bool, srv server, begins bool, want error) {
 		t.Helper()
 		srv.pool = slots.New(slots.Limits{})
-		s := New(Options{Bills: newShelf(50_000, channel.Bill{ID: "b"}), Collector: newShelf(50_000)})
+		book := newShelf(50_000, channel.Bill{ID: "b"})
+		s := New(Options{Bills: book, Collector: book, Holder: book})
 		if collects {
 			s.Begin(channel.Bill{ID: "b", Payer: payer, Channel: channelID}, nil)
 		}

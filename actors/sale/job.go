@@ -69,6 +69,9 @@ func (s *Seller) Job(
 	}
 	defer run.End()
 	defer run.Expect()()
+	ended, charged := make(chan struct{}), make(chan struct{})
+	go func() { defer close(charged); run.chargeSecured(ctx, ended) }()
+	defer func() { close(ended); <-charged }()
 	res, err := analyse(ctx, run)
 	if ctx.Err() != nil && err != nil {
 		return res, err // given back or cancelled: the next start runs it again

@@ -17,14 +17,24 @@ import (
 
 // Collector charges the debt of a run to a channel. It is safe for concurrent use.
 type Collector interface {
-	// Collect charges the outstanding part of a bill, at most the given amount.
-	Collect(ctx context.Context, channelID common.Hash, billID string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error)
+	// Collect charges the outstanding part of a bill, at most the given amount, of which used
+	// was held in the channel before. The rest of used is released.
+	Collect(
+		ctx context.Context, channelID common.Hash, billID string, price, atMost, used tempo.Amount,
+	) (channel.Bill, channel.Standing, error)
 	// Standing returns the standing of a channel.
 	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
 	// Watch signals each stored change of a channel and each released reservation.
 	Watch(channelID common.Hash) (signal <-chan struct{}, stop func(), err error)
 	// Occupy prevents a channel from being closed as unused; call release once.
 	Occupy(channelID common.Hash) (release func())
+}
+
+// Holder reserves amounts of channels for purchases of runs. It is safe for concurrent use.
+type Holder interface {
+	// Hold reserves an amount, and Release returns it.
+	Hold(ctx context.Context, channelID common.Hash, amount tempo.Amount) error
+	Release(ctx context.Context, channelID common.Hash, amount tempo.Amount) error
 }
 
 // Run is one analysis that is paid for while it runs. It is safe for concurrent use.
@@ -41,8 +51,11 @@ type Run struct {
 	collected chan error    // error of the goroutine of Start
 }
 
-// Gate is called by the meter: it waits while too much is unpaid.
-func (r *Run) Gate(ctx context.Context) error { return r.balance.Gate(ctx, r.slot) }
+// Gate is called by the meter before a purchase of at most so many nano-dollars: it waits while
+// too much is unpaid.
+func (r *Run) Gate(ctx context.Context, most int64) (meter.Hold, error) {
+	return r.balance.Gate(ctx, most, r.slot)
+}
 
 // OnCost is called by the meter with the cost of the analysis so far, in nano-dollars.
 func (r *Run) OnCost(nano int64) { r.balance.OnCost(nano) }
@@ -86,11 +99,11 @@ func (r *Run) Start(work context.Context, ask func(*mpp.NeedVoucher)) {
 // asked to sign for an analysis that ended with an error. Call it once.
 func (r *Run) Finish(err error) (unpaid error) {
 	if r.slot != nil && r.slot.Park() != nil {
-		r.balance.GiveUp()
+		r.balance.Close()
 	}
 	close(r.ended)
 	if err != nil {
-		r.balance.GiveUp()
+		r.balance.Close()
 	}
 	return <-r.collected
 }
@@ -120,13 +133,84 @@ func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill chann
 	return run.Collect(work, ended, ask)
 }
 
-// End removes the run from the lists.
+// End removes the run from the lists. What vouchers cover of its price is charged before.
 func (r *Run) End() {
+	own, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	r.useSecured(own, true)
 	if r.seller.runs.close(r) {
+		r.seller.readDebt(r.balance.payer) // before the balance, which it takes the place of
 		r.seller.accounts.leave(r.balance)
 		r.leave()
-		r.seller.readDebt(r.balance.payer)
 	}
+}
+
+// endTimeout limits the last charge of a run.
+const endTimeout = 10 * time.Second
+
+// useSecured charges the debt to what is held in channels for the run. At the end of the run it
+// releases the rest.
+func (r *Run) useSecured(ctx context.Context, end bool) {
+	for id := range r.balance.securedIn() {
+		n, _ := r.balance.Needs(id)
+		if n.used > 0 {
+			r.charge(ctx, id, n.used, n.used)
+		}
+		if left := r.balance.securedIn()[id]; end && left > 0 {
+			r.release(ctx, id, left)
+		}
+	}
+}
+
+// charge charges at most an amount to a channel, of which used is held for the run.
+func (r *Run) charge(ctx context.Context, id common.Hash, atMost, used uint64) error {
+	b := r.balance
+	bill, _, err := r.seller.o.Collector.Collect(ctx, id, b.ID, b.Owed(), tempo.AmountFrom(atMost), tempo.AmountFrom(used))
+	if err == nil {
+		b.Charged(bill.Collected, id, used)
+	}
+	return err
+}
+
+// secure holds an amount in a channel for the next purchase of the run.
+func (r *Run) secure(ctx context.Context, id common.Hash, amount uint64) error {
+	err := r.seller.o.Holder.Hold(ctx, id, tempo.AmountFrom(amount))
+	if err == nil {
+		r.balance.Secured(id, amount)
+	}
+	return err
+}
+
+// release returns an amount that is held in a channel.
+func (r *Run) release(ctx context.Context, id common.Hash, amount uint64) {
+	if err := r.seller.o.Holder.Release(ctx, id, tempo.AmountFrom(amount)); err != nil {
+		r.seller.o.Log.Warn("release what was held for a run", "request", r.ID, "channel", id, "error", err)
+	}
+	r.balance.Released(id, amount)
+}
+
+// chargeSecured charges the debt of a run that is paid by polls to what its payer has secured,
+// until ended is closed.
+func (r *Run) chargeSecured(ctx context.Context, ended <-chan struct{}) {
+	for {
+		_, changed := r.balance.Needs(r.Channel)
+		r.useSecured(ctx, false)
+		select {
+		case <-changed:
+		case <-ended:
+			return
+		}
+	}
+}
+
+// Secure holds what the next purchase of the run needs in a channel. The error is a *mpp.Problem
+// if the channel has too little.
+func (r *Run) Secure(ctx context.Context, channelID common.Hash) error {
+	n, _ := r.balance.Needs(channelID)
+	if n.secure == 0 {
+		return nil
+	}
+	return r.secure(ctx, channelID, n.secure)
 }
 
 // Collect charges the debt as it accrues. If the voucher is too low, ask is called with the
@@ -143,8 +227,11 @@ func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp
 	c := collection{r: r, work: work, signal: signal, ask: ask}
 	defer c.stop()
 	err = c.run(ended)
-	if err != nil {
+	switch {
+	case errors.Is(err, api.ErrUnpaid):
 		r.balance.GiveUp()
+	case err != nil:
+		r.balance.Close()
 	}
 	return err
 }
@@ -169,63 +256,72 @@ func (c *collection) stop() {
 }
 
 func (c *collection) run(ended <-chan struct{}) error {
-	balance := c.r.balance
 	for {
-		due, changed := balance.Due()
-		if due.IsZero() {
+		n, changed := c.r.balance.Needs(c.r.Channel)
+		err := c.step(n)
+		switch short, ok := errors.AsType[*mpp.Problem](err); {
+		case err == nil && n != (needs{}):
+			continue
+		case err == nil:
 			select {
 			case <-changed:
 				continue
 			case <-ended:
 				return nil
-			case <-balance.GivenUp():
+			case <-c.r.balance.GivenUp():
 				return api.ErrUnpaid
 			case <-c.work.Done():
 				return context.Cause(c.work)
 			}
-		}
-		bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, balance.ID, balance.Owed(), due)
-		if err == nil {
-			balance.Collected(bill.Collected)
-			c.stop()
-			c.ask(nil)
-			continue
-		}
-		short, ok := errors.AsType[*mpp.Problem](err)
-		if !ok || short.Type != mpp.InsufficientBalance {
+		case !ok || short.Type != mpp.InsufficientBalance:
 			return err
-		}
-		if c.affordable(due, short.RequiredTopUp) {
+		case n.due > 0 && c.affordable(n, short.RequiredTopUp):
 			continue
 		}
-		if err := c.wait(due); err != nil {
+		if err := c.wait(n); err != nil {
 			return err
 		}
 	}
 }
 
-// affordable returns the whole units of the due amount that the channel can pay.
-func (c *collection) affordable(due, missing tempo.Amount) bool {
-	there, _ := due.Sub(missing)
-	n, ok := there.Uint64()
-	if !ok || n < meter.Cent {
+// step charges, holds or releases what the run needs, one of them.
+func (c *collection) step(n needs) (err error) {
+	switch {
+	case n.due > 0:
+		err = c.r.charge(c.work, c.r.Channel, n.due, n.used)
+	case n.secure > 0:
+		err = c.r.secure(c.work, c.r.Channel, n.secure)
+	case n.surplus > 0:
+		c.r.release(c.work, c.r.Channel, n.surplus)
+		return nil
+	default:
+		return nil
+	}
+	if err == nil && (n.due == 0 || n.secure == 0) { // all that was asked for
+		c.stop()
+		c.ask(nil)
+	}
+	return err
+}
+
+// affordable charges the whole units of the due amount that the channel can pay.
+func (c *collection) affordable(n needs, missing tempo.Amount) bool {
+	there, _ := tempo.AmountFrom(n.due).Sub(missing)
+	some, ok := there.Uint64()
+	if !ok || some < meter.Cent {
 		return false
 	}
-	balance := c.r.balance
-	bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, balance.ID, balance.Owed(), tempo.AmountFrom(n/meter.Cent*meter.Cent))
-	if err == nil {
-		balance.Collected(bill.Collected)
-	}
-	return err == nil
+	some = some / meter.Cent * meter.Cent
+	return c.r.charge(c.work, c.r.Channel, some, min(some, n.used)) == nil
 }
 
-// wait asks the client to sign for the due amount, and returns when it may have signed.
-func (c *collection) wait(due tempo.Amount) error {
+// wait asks the client to sign for what the run needs, and returns when it may have signed.
+func (c *collection) wait(n needs) error {
 	if c.patience == nil {
 		c.patience = time.NewTimer(c.r.seller.o.Patience)
 	}
 	var pause <-chan time.Time
-	if need := c.need(due); need != nil {
+	if need := c.need(tempo.AmountFrom(n.due - n.used + n.secure)); need != nil {
 		now := time.Now()
 		if c.turn.IsZero() {
 			wait, _ := c.r.seller.pace.Take(c.r.Channel, now, c.r.seller.o.Patience)
@@ -256,16 +352,16 @@ func (c *collection) wait(due tempo.Amount) error {
 	return nil
 }
 
-// need returns the voucher that covers the due amount. It is nil if the channel cannot be
+// need returns the voucher that covers an amount more. It is nil if the channel cannot be
 // read, if the voucher of the last request has not arrived, or if the covering voucher is
 // there.
-func (c *collection) need(due tempo.Amount) *mpp.NeedVoucher {
+func (c *collection) need(amount tempo.Amount) *mpp.NeedVoucher {
 	st, err := c.r.seller.o.Collector.Standing(c.work, c.r.Channel)
 	if err != nil || st.Accepted.Cmp(c.asked) < 0 {
 		return nil
 	}
 	held, _ := st.Accepted.Sub(st.Available) // served, and held for other requests
-	required, ok := held.Add(due)
+	required, ok := held.Add(amount)
 	if !ok || required.Cmp(st.Accepted) <= 0 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,8 +37,12 @@ type Bills interface {
 type Options struct {
 	Bills     Bills
 	Collector Collector
+	Holder    Holder
 	// Exposure is the maximum debt of one payer in base units, default $0.25.
 	Exposure uint64
+	// StrangerPlaces is the number of analyses of strangers that run at a time, default 64.
+	// What all of them owe together is at most so many times Exposure.
+	StrangerPlaces int
 	// Patience is how long a client may take to sign a voucher, default 60 s.
 	Patience time.Duration
 	// JobPatience is how long a job runs without payment, default JobPatience.
@@ -74,6 +79,9 @@ func New(o Options) *Seller {
 	if o.Exposure == 0 {
 		o.Exposure = 25 * meter.Cent
 	}
+	if o.StrangerPlaces <= 0 {
+		o.StrangerPlaces = 64
+	}
 	if o.Patience <= 0 {
 		o.Patience = 60 * time.Second
 	}
@@ -84,7 +92,7 @@ func New(o Options) *Seller {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Seller{
-		o: o, accounts: newAccounts(o.Exposure), pace: buckets.New[common.Hash](o.VouchersPerSecond, askBurst),
+		o: o, accounts: newAccounts(o.Exposure, uint64(o.StrangerPlaces)*o.Exposure), pace: buckets.New[common.Hash](o.VouchersPerSecond, askBurst),
 		runs: runs{all: make(map[string]*Run)}, jobs: slots.New(o.Jobs), places: places{all: make(map[string]*slots.Slot)},
 		closing: make(chan struct{}),
 	}
@@ -162,7 +170,7 @@ func (s *Seller) collectDebts(ctx context.Context, p *channel.Payment) error {
 		if st.Available.IsZero() {
 			break
 		}
-		after, _, err := s.o.Collector.Collect(ctx, p.Channel, b.ID, b.Price, st.Available)
+		after, _, err := s.o.Collector.Collect(ctx, p.Channel, b.ID, b.Price, st.Available, tempo.Amount{})
 		if err != nil {
 			return err
 		}
@@ -197,19 +205,34 @@ func sumOf(debts []channel.Bill) (sum tempo.Amount) {
 // its payer. Call End when it is over. A run that is in progress already is returned with
 // fresh false.
 func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
-	return s.runs.open(b.ID, func() *Run {
-		paid, _ := b.Collected.Uint64()
-		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, balance: s.accounts.join(b.Payer, b.ID, paid)}
+	paid, _ := b.Collected.Uint64()
+	stranger := s.stranger(b.Channel)
+	r, fresh = s.runs.open(b.ID, func() *Run {
+		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, balance: s.accounts.join(b.Payer, b.ID, paid, stranger)}
 		r.leave = s.o.Collector.Occupy(b.Channel)
-		s.readDebt(b.Payer)
 		return r
 	})
+	if fresh {
+		s.readDebt(b.Payer)
+	}
+	return r, fresh
 }
 
-// readDebt reads the debt of a payer for ended runs.
+// stranger reports whether a channel has paid less than the exposure, or cannot be read.
+func (s *Seller) stranger(channelID common.Hash) bool {
+	own, cancel := context.WithTimeout(context.Background(), standingTimeout)
+	defer cancel()
+	st, err := s.o.Collector.Standing(own, channelID)
+	return err != nil || !s.Known(st)
+}
+
+// standingTimeout limits reading the standing of a channel.
+const standingTimeout = 5 * time.Second
+
+// readDebt reads the debt of a payer for ended runs. Those that are still being collected count
+// as running.
 func (s *Seller) readDebt(payer common.Address) {
-	a := s.accounts.find(payer)
-	if a == nil {
+	if !s.accounts.has(payer) {
 		return
 	}
 	debts, err := s.o.Bills.Debts(payer)
@@ -217,29 +240,48 @@ func (s *Seller) readDebt(payer common.Address) {
 		s.o.Log.Error("read what a payer owes", "payer", payer, "error", err)
 		return
 	}
+	debts = slices.DeleteFunc(debts, func(b channel.Bill) bool { return s.runs.get(b.ID) != nil })
 	debt, fits := sumOf(debts).Uint64()
 	if !fits {
 		debt = ^uint64(0) >> 1
 	}
-	a.setDebt(debt)
+	s.accounts.setDebt(payer, debt)
 }
 
 // Run returns the run of a bill that is in progress, nil otherwise.
 func (s *Seller) Run(id string) *Run { return s.runs.get(id) }
 
-// Outstanding returns the debt of a run or job.
+// Outstanding returns the debt of a run or job. What vouchers cover that is held for it is not
+// a debt.
 func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, err error) {
 	bill, err = s.o.Bills.Bill(id)
 	if err != nil {
 		return bill, owed, err
 	}
-	if !bill.Final {
-		bill.Price = tempo.AmountFrom(meter.Owed(0))
-		if r := s.runs.get(id); r != nil {
-			bill.Price = r.balance.Owed()
+	r := s.runs.get(id)
+	switch {
+	case r != nil:
+		bill.Price = r.balance.Owed()
+		owed = bill.Outstanding()
+		if due := r.balance.Due(); due.Cmp(owed) < 0 {
+			owed = due
 		}
+		return bill, owed, nil
+	case !bill.Final:
+		bill.Price = tempo.AmountFrom(meter.Owed(0))
 	}
 	return bill, bill.Outstanding(), nil
+}
+
+// ToSecure returns what a voucher must cover, beyond the debt, before a job that is paid by
+// polls buys more.
+func (s *Seller) ToSecure(id string, channelID common.Hash) tempo.Amount {
+	r := s.runs.get(id)
+	if r == nil {
+		return tempo.Amount{}
+	}
+	n, _ := r.balance.Needs(channelID)
+	return tempo.AmountFrom(n.secure)
 }
 
 // Collected records a payment that was not made by the run itself: a poll paid for its job, or

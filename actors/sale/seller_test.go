@@ -22,6 +22,7 @@ type shelf struct {
 	mu       sync.Mutex
 	accepted uint64
 	spent    uint64
+	held     uint64
 	bills    map[string]channel.Bill
 	order    []string
 	signal   chan struct{}
@@ -44,7 +45,7 @@ var (
 )
 
 func (s *shelf) standing() channel.Standing {
-	return channel.Standing{Channel: channelID, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent), Deposit: units(9_000_000), Open: true}
+	return channel.Standing{Channel: channelID, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent - s.held), Deposit: units(9_000_000), Open: true}
 }
 
 func (s *shelf) Standing(context.Context, common.Hash) (channel.Standing, error) {
@@ -53,7 +54,7 @@ func (s *shelf) Standing(context.Context, common.Hash) (channel.Standing, error)
 	return s.standing(), nil
 }
 
-func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error) {
+func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMost, used tempo.Amount) (channel.Bill, channel.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
@@ -68,13 +69,34 @@ func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMo
 		due = atMost
 	}
 	n, _ := due.Uint64()
-	if n > s.accepted-s.spent {
-		return channel.Bill{}, channel.Standing{}, mpp.Insufficient(channelID, due, units(s.accepted-s.spent))
+	release, _ := used.Uint64()
+	if there := s.accepted - s.spent - s.held + release; n > there {
+		return channel.Bill{}, channel.Standing{}, mpp.Insufficient(channelID, due, units(there))
 	}
 	s.spent += n
+	s.held -= release
 	b.Collected, _ = b.Collected.Add(due)
 	s.bills[id] = b
 	return b, s.standing(), nil
+}
+
+func (s *shelf) Hold(_ context.Context, _ common.Hash, amount tempo.Amount) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, _ := amount.Uint64()
+	if there := s.accepted - s.spent - s.held; n > there {
+		return mpp.Insufficient(channelID, amount, units(there))
+	}
+	s.held += n
+	return nil
+}
+
+func (s *shelf) Release(_ context.Context, _ common.Hash, amount tempo.Amount) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, _ := amount.Uint64()
+	s.held -= n
+	return nil
 }
 
 func (s *shelf) Watch(common.Hash) (<-chan struct{}, func(), error) { return s.signal, func() {}, nil }
@@ -113,6 +135,11 @@ func (s *shelf) Final(_ context.Context, id string, price tempo.Amount) (channel
 	defer s.mu.Unlock()
 	b := s.bills[id]
 	b.ID, b.Price, b.Final = id, price, true
+	if over, _ := b.Collected.Sub(price); !over.IsZero() {
+		n, _ := over.Uint64()
+		s.spent -= n
+		b.Collected = price
+	}
 	s.bills[id] = b
 	return b, nil
 }
@@ -180,7 +207,7 @@ func debtOf(id string, price, collected uint64) channel.Bill {
 func TestCollect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newShelf(10_000)
-		s := New(Options{Bills: book, Collector: book})
+		s := New(Options{Bills: book, Collector: book, Holder: book})
 		run, fresh := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		if !fresh || book.occupied != 1 || s.Run("a") != run {
 			t.Fatal("not begun")
@@ -240,7 +267,7 @@ func TestCollectGivesUp(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			book := newShelf(10_000)
-			s := New(Options{Bills: book, Collector: book})
+			s := New(Options{Bills: book, Collector: book, Holder: book})
 			run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 			defer run.End()
 			work, cancel := context.WithCancel(context.Background())
@@ -277,7 +304,7 @@ func TestCollectGivesUp(t *testing.T) {
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newShelf(0)
-		s := New(Options{Bills: book, Collector: book, VouchersPerSecond: 2})
+		s := New(Options{Bills: book, Collector: book, Holder: book, VouchersPerSecond: 2})
 		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		work, cancel := context.WithCancel(context.Background())
@@ -316,7 +343,7 @@ func TestDebtRefuses(t *testing.T) {
 	f := func(what string, exposure, accepted uint64, held uint64, begins bool, spent uint64, debts ...channel.Bill) {
 		t.Helper()
 		book := newShelf(accepted, debts...)
-		s := New(Options{Bills: book, Collector: book, Exposure: exposure})
+		s := New(Options{Bills: book, Collector: book, Holder: book, Exposure: exposure})
 		begun := false
 		_, err := s.Admit(context.Background(), &channel.Payment{Standing: book.standing(), Held: units(held)},
 			channel.Order{Price: units(10_000), MayBegin: func() error { begun = true; return nil }})
@@ -344,7 +371,7 @@ func TestFix(t *testing.T) {
 	f := func(what string, out Outcome, nano int64, want uint64) {
 		t.Helper()
 		book := newShelf(0)
-		s := New(Options{Bills: book, Collector: book})
+		s := New(Options{Bills: book, Collector: book, Holder: book})
 		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		run.OnCost(nano)
@@ -395,7 +422,7 @@ func TestJob(t *testing.T) {
 	f := func(what string, final bool, analyse func(ctx context.Context, run *Run, cancel context.CancelFunc) (*api.Result, error)) {
 		t.Helper()
 		book := newShelf(0, channel.Bill{ID: "a", Payer: payer, Channel: channelID})
-		s := New(Options{Bills: book, Collector: book})
+		s := New(Options{Bills: book, Collector: book, Holder: book})
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		var res *api.Result
@@ -433,7 +460,7 @@ func TestJob(t *testing.T) {
 		return &api.Result{}, nil
 	})
 	book := newShelf(0)
-	s := New(Options{Bills: book, Collector: book})
+	s := New(Options{Bills: book, Collector: book, Holder: book})
 	if _, err := s.Job(context.Background(), "old", nil, func(_ context.Context, run *Run) (*api.Result, error) {
 		if run != nil {
 			t.Error("a job of before anything was sold has a run")
@@ -447,7 +474,7 @@ func TestJob(t *testing.T) {
 // TestJobShares: a payer has its share of the jobs until they have ended.
 func TestJobShares(t *testing.T) {
 	book := newShelf(0)
-	s := New(Options{Bills: book, Collector: book})
+	s := New(Options{Bills: book, Collector: book, Holder: book})
 	p := &channel.Payment{Standing: channel.Standing{Channel: channelID, Payer: payer}}
 	for i := range 4 {
 		slot, err := s.TakeJob(context.Background(), p)
@@ -471,7 +498,7 @@ func TestJobShares(t *testing.T) {
 // TestOutstanding: a run at work owes by its meter, one that has ended by its bill.
 func TestOutstanding(t *testing.T) {
 	book := newShelf(0, debtOf("ended", 90_000, 30_000), channel.Bill{ID: "begun", Payer: payer, Collected: units(10_000)})
-	s := New(Options{Bills: book, Collector: book})
+	s := New(Options{Bills: book, Collector: book, Holder: book})
 	f := func(id string, want uint64) {
 		t.Helper()
 		if _, owed, err := s.Outstanding(id); err != nil || owed != units(want) {
@@ -490,7 +517,7 @@ func TestOutstanding(t *testing.T) {
 	paid := book.bills["begun"]
 	paid.Collected = units(40_000)
 	s.Collected(paid)
-	if due, _ := run.balance.Due(); due != units(40_000) {
+	if due := run.balance.Due(); due != units(40_000) {
 		t.Errorf("due %s", due)
 	}
 }
@@ -510,7 +537,7 @@ func TestDefaults(t *testing.T) {
 // call at a time.
 func TestCollectRest(t *testing.T) {
 	book := newShelf(50_000, debtOf("a", 40_000, 10_000))
-	s := New(Options{Bills: book, Collector: book})
+	s := New(Options{Bills: book, Collector: book, Holder: book})
 	p := &channel.Payment{Standing: channel.Standing{Channel: channelID, Payer: payer}}
 	b, _ := book.Bill("a")
 	f := func(want error, taken uint64) {
@@ -542,7 +569,7 @@ func TestFinish(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			book := newShelf(has)
-			s := New(Options{Bills: book, Collector: book})
+			s := New(Options{Bills: book, Collector: book, Holder: book})
 			run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, slot)
 			defer run.End()
 			run.OnCost(0)

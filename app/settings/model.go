@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,6 +34,8 @@ type Model struct {
 	Tokens      int               `name:"model-tokens"                                  default:"600000"       env:"TXLENS_MODEL_TOKENS"      help:"Tokens of one analysis, of all kinds together."                                                                                                                                                                             secret:"no"`
 	Thinking    int               `name:"model-thinking"                                default:"4096"         env:"TXLENS_MODEL_THINKING"    help:"Tokens of one turn for thinking; 0: none."`
 	Budget      string            `name:"model-budget"                                  default:"3"            env:"TXLENS_MODEL_BUDGET"      help:"What the model may cost in one analysis, in dollars."`
+	PerHour     string            `name:"model-budget-per-hour"                         default:"0"            env:"TXLENS_MODEL_BUDGET_PER_HOUR" help:"What the model may cost in any hour, all analyses together, in dollars; 0: no limit. Beyond it the rules alone answer."`
+	InAll       string            `name:"model-budget-total"                            default:"0"            env:"TXLENS_MODEL_BUDGET_TOTAL" help:"The same since the server was started."`
 	Patience    time.Duration     `name:"model-patience"                                default:"4m"           env:"TXLENS_MODEL_PATIENCE"    help:"Time for the model, on top of --deadline, which is for the evidence."`
 	Playbooks   string            `name:"playbooks"                                                            env:"TXLENS_PLAYBOOKS"         help:"Folder of your own playbooks; they join the built-in ones, or replace those of the same name."                                                                                                    placeholder:"DIR"                      type:"path"`
 
@@ -73,6 +76,10 @@ func (f *Model) Agent() (*analysis.Agent, error) {
 	if err != nil {
 		return nil, InputError{Err: err}
 	}
+	budget, err := f.budget()
+	if err != nil {
+		return nil, InputError{Err: err}
+	}
 	library, err := agent.Library(f.Playbooks)
 	if err != nil {
 		return nil, InputError{Err: fmt.Errorf("--playbooks: %w", err)}
@@ -86,7 +93,9 @@ func (f *Model) Agent() (*analysis.Agent, error) {
 	if cfg.Key == "" && cfg.BaseURL == "" {
 		return nil, InputError{Err: fmt.Errorf("--provider-key-file: %s wants a key; name its file, or set %s", f.Provider, ProviderKeyEnv)}
 	}
-	a := &analysis.Agent{Models: map[string]analysis.AgentModel{}, Default: f.Default, Limits: limits, Library: library, Patience: f.Patience}
+	a := &analysis.Agent{
+		Models: map[string]analysis.AgentModel{}, Default: f.Default, Limits: limits, Budget: budget, Library: library, Patience: f.Patience,
+	}
 	for _, name := range api.ModelNames() {
 		m, err := cfg.Model(name)
 		if err != nil {
@@ -154,16 +163,39 @@ func (f *Model) limits() (l agent.Limits, err error) {
 	case f.Patience <= 0:
 		return l, errors.New("--model-patience: must be more than 0s")
 	}
-	budget, err := mpp.ParseTokens(f.Budget)
+	if l.Nano, err = nanoOf(f.Budget, 1000); err == nil && l.Nano == 0 {
+		err = errors.New("must be more than 0")
+	}
 	if err != nil {
 		return l, fmt.Errorf("--model-budget: %w", err)
 	}
-	base, fits := budget.Uint64()
-	if !fits || base == 0 || base > 1_000_000_000 {
-		return l, errors.New("--model-budget: must be more than 0 and at most 1,000 dollars")
-	}
-	l.Nano = int64(base) * 1000 // base units are millionths
 	return l, nil
+}
+
+// budget converts the limits of all analyses together.
+func (f *Model) budget() (*agent.Budget, error) {
+	hour, err := nanoOf(cmp.Or(f.PerHour, "0"), 1_000_000)
+	if err != nil {
+		return nil, fmt.Errorf("--model-budget-per-hour: %w", err)
+	}
+	all, err := nanoOf(cmp.Or(f.InAll, "0"), 1_000_000)
+	if err != nil {
+		return nil, fmt.Errorf("--model-budget-total: %w", err)
+	}
+	return agent.NewBudget(hour, all), nil
+}
+
+// nanoOf converts an amount of at most so many dollars to nano-dollars.
+func nanoOf(dollars string, most int64) (int64, error) {
+	amount, err := mpp.ParseTokens(dollars)
+	if err != nil {
+		return 0, err
+	}
+	base, fits := amount.Uint64()
+	if !fits || base > uint64(most)*1_000_000 {
+		return 0, fmt.Errorf("must be at most %d dollars", most)
+	}
+	return int64(base) * 1000, nil // base units are millionths
 }
 
 // key returns the key of the provider; empty if there is none.

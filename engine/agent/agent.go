@@ -49,6 +49,7 @@ type Options struct {
 	Env      *tool.Env
 	Context  string // the caller's words
 	Meter    *meter.Meter
+	Budget   *Budget         // of all runs together; nil: no limit
 	Emit     func(api.Event) // may be nil; is called one event at a time, must not block
 }
 

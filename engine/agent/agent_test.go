@@ -241,7 +241,7 @@ func TestEnds(t *testing.T) {
 	as := func(*Options) {}
 	f("an endless loop", as, ErrTurns, 16, says("look {}"))
 	f("too many tokens", func(o *Options) { o.Limits.Tokens = 3000 }, ErrBudget, 3, says("look {}"))
-	f("too much money", func(o *Options) { o.Limits.Nano = 2_000_000 }, ErrBudget, 2, says("look {}"))
+	f("too much money", func(o *Options) { o.Limits.Nano = 2_000_000 }, ErrBudget, 0, says("look {}"))
 	f("it stops", as, ErrNoAnswer, 3, talks(llm.StopEnd))
 	f("it is cut off each time", as, ErrNoAnswer, 3, talks(llm.StopLimit))
 	f("answers that cannot be read", as, ErrNoAnswer, 3, says(`submit_explanation {"summary":7}`))
@@ -249,7 +249,9 @@ func TestEnds(t *testing.T) {
 		return llm.Reply{Usage: llm.Usage{Input: 77}}, llm.ErrCut
 	})
 	unpaid := errors.New("nobody pays")
-	f("nobody pays", func(o *Options) { o.Meter.Gate = func(context.Context) error { return unpaid } }, unpaid, 0, says("look {}"))
+	f("nobody pays", func(o *Options) {
+		o.Meter.Gate = func(context.Context, int64) (meter.Hold, error) { return nil, unpaid }
+	}, unpaid, 0, says("look {}"))
 	f("two tools of one name", func(o *Options) { o.Tools = append(o.Tools, o.Tools[0]) }, errAmbiguousName, 0, says("look {}"))
 }
 
@@ -311,11 +313,11 @@ func TestReview(t *testing.T) {
 	unpaid := errors.New("nobody pays")
 	f("nobody pays for the second", func(w *world) {
 		asked := 0
-		w.Meter.Gate = func(context.Context) error {
+		w.Meter.Gate = func(context.Context, int64) (meter.Hold, error) {
 			if asked++; asked > 1 {
-				return unpaid
+				return nil, unpaid
 			}
-			return nil
+			return new(meter.Meter).Reserve(context.Background(), 0)
 		}
 	}, unpaid, "", 1, says(bad), says(answered))
 }

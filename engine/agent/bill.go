@@ -16,14 +16,15 @@ const toolModel = "model"
 // payment is checked before the next purchase and not after the last.
 type bill struct {
 	r    *run
+	of   *purchase
 	seq  int64
 	key  string
 	used llm.Usage // usage reported so far
 	nano int64     // cost recorded so far
 }
 
-func (r *run) openBill(turn int64) *bill {
-	return &bill{r: r, seq: r.Meter.Begin(), key: fmt.Sprintf("%04d", turn)} // in the order of text
+func (r *run) openBill(turn int64, of *purchase) *bill {
+	return &bill{r: r, of: of, seq: r.Meter.Begin(), key: fmt.Sprintf("%04d", turn)} // in the order of text
 }
 
 // grow records the total usage of the turn so far. A provider may later report less; the
@@ -44,6 +45,9 @@ func (b *bill) grow(u llm.Usage) {
 	b.used = next
 	cost := r.Price.Cost(next)
 	r.Meter.Spend(meter.LLMs, cost-b.nano)
+	if b.of.hold != nil {
+		b.of.hold.Use(cost - b.nano)
+	}
 	r.nano += cost - b.nano
 	b.nano = cost
 	total, all := api.NanoDollars(r.nano), r.out.Usage

@@ -163,8 +163,9 @@ func oneAtATime(emit func(api.Event)) func(api.Event) {
 // ask runs one tool. Its failure affects this call only.
 func (r *run) ask(ctx context.Context, t *tool.Tool, c *llm.Call, ticket *meter.Ticket) (answer any, o llm.Outcome) {
 	began := time.Now()
-	err := r.Meter.Admit(ctx)
+	hold, err := r.Meter.Reserve(ctx, 0) // what it buys is reserved below it
 	if err == nil {
+		hold.End()
 		answer, err = t.Do(ticket.With(ctx), r.Env, c.Input, r.Limits.ToolTime)
 	}
 	if err == nil {

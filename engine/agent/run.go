@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,9 @@ type run struct {
 	refused int   // answers that were sent back
 	silent  int   // turns without any call
 
+	counted       int // messages that were counted in an earlier turn, see llm.Request
+	countedTokens int64
+
 	reviewed bool // an answer was sent back for sentences that were not accepted
 	numbered int  // number of tool answers that references may name
 }
@@ -33,13 +37,9 @@ func (r *run) converse(ctx context.Context) error {
 		if err := r.limitReached(); err != nil {
 			return r.unlessAnswered(err)
 		}
-		if err := r.Meter.Admit(ctx); err != nil {
-			r.out.Answer = nil
-			return err
-		}
 		done, err := r.exchange(ctx)
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case errors.As(err, new(notBought)), err != nil && ctx.Err() != nil:
 			r.out.Answer = nil
 			return err
 		case err != nil:
@@ -84,17 +84,26 @@ func (r *run) exchange(ctx context.Context) (done bool, err error) {
 // turn requests one turn of the model. In the last turn that the limits allow the model
 // must answer.
 func (r *run) turn(ctx context.Context) (llm.Reply, error) {
+	req := &llm.Request{
+		Model: r.Model, System: system, Messages: r.talk, Tools: r.offered,
+		MaxOutput: r.Limits.Output, Counted: r.counted, CountedTokens: r.countedTokens,
+	}
+	if err := r.fitOutput(req); err != nil {
+		return llm.Reply{}, err
+	}
+	req.Thinking = min(r.Limits.Thinking, req.MaxOutput/2)
+	bought, err := r.buy(ctx, req)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	defer bought.close()
 	r.out.Turns++
 	iteration := int64(r.out.Turns)
 	r.Emit(api.Event{Type: api.EventIteration, Iteration: &iteration})
-	req := &llm.Request{
-		Model: r.Model, System: system, Messages: r.talk, Tools: r.offered,
-		MaxOutput: r.Limits.Output, Thinking: min(r.Limits.Thinking, r.Limits.Output/2),
-	}
-	if r.isLastTurn() {
+	if r.isLastTurn() || req.MaxOutput < r.Limits.Output {
 		req.MustCall = r.final.Name
 	}
-	booked := r.openBill(iteration)
+	booked := r.openBill(iteration, bought)
 	began := time.Now()
 	reply, err := r.Provider.Turn(ctx, req, func(d llm.Delta) {
 		r.forwardDelta(iteration, d)
@@ -104,10 +113,19 @@ func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 	})
 	booked.grow(reply.Usage)
 	booked.close(time.Since(began), err == nil)
+	r.count(req, reply)
 	if err != nil && ctx.Err() == nil {
 		r.Emit(api.Event{Type: api.EventAgentStatus, Iteration: &iteration, State: api.StateFailed, Message: err.Error()})
 	}
 	return reply, err
+}
+
+// count keeps how many tokens the conversation so far has. A count that is too low to be true
+// is not believed, because the next turn would be.
+func (r *run) count(req *llm.Request, reply llm.Reply) {
+	if u := reply.Usage; !reply.Guessed && len(reply.Message.Parts) > 0 {
+		r.counted, r.countedTokens = len(req.Messages), max(u.Input+u.CacheRead+u.CacheWrite, req.GuessInput())
+	}
 }
 
 // forwardDelta emits what streams in during a turn.

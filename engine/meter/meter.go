@@ -48,9 +48,10 @@ type Call struct {
 // Meter collects calls. The zero Meter is ready to use; a nil Meter discards. It is safe
 // for concurrent use.
 type Meter struct {
-	// Gate, if set before first use, is called before each purchase from outside. It may
-	// wait for the caller's payment; its error rejects the purchase.
-	Gate func(context.Context) error
+	// Gate, if set before first use, is called before each purchase with the highest price
+	// that it can have, in nano-dollars. It may wait for the caller's payment; its error
+	// rejects the purchase.
+	Gate func(ctx context.Context, most int64) (Hold, error)
 	// OnCost, if set before first use, is called with each new total, in nano-dollars, from
 	// several goroutines; it must not block.
 	OnCost func(totalNano int64)
@@ -104,12 +105,28 @@ func (m *Meter) List(c Call) {
 	m.begun = max(m.begun, c.Seq) // a recorded call has the number of its recording
 }
 
-// Admit asks the gate whether a purchase is allowed now.
-func (m *Meter) Admit(ctx context.Context) error {
+// Hold keeps the highest price of a purchase reserved until its cost is recorded.
+type Hold interface {
+	// Use reduces the hold by a part of the cost that is recorded.
+	Use(nano int64)
+	// End releases what is left of the hold. Later calls of both methods have no effect.
+	End()
+}
+
+// noHold is the hold of a purchase that nobody pays for.
+type noHold struct{}
+
+func (noHold) Use(int64) {}
+func (noHold) End()      {}
+
+// Reserve asks the gate whether a purchase is allowed now. most is the highest price that it
+// can have, in nano-dollars. Call End of the hold when the cost is recorded, or when there is
+// none.
+func (m *Meter) Reserve(ctx context.Context, most int64) (Hold, error) {
 	if m == nil || m.Gate == nil {
-		return nil
+		return noHold{}, nil
 	}
-	return m.Gate(ctx)
+	return m.Gate(ctx, most)
 }
 
 // TotalNano is the cost so far in nano-dollars.

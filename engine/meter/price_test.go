@@ -34,15 +34,19 @@ func TestOwed(t *testing.T) {
 func TestGate(t *testing.T) {
 	no := errors.New("no")
 	var totals []int64
-	m := Meter{Gate: func(context.Context) error { return no }, OnCost: func(n int64) { totals = append(totals, n) }}
+	m := Meter{Gate: func(context.Context, int64) (Hold, error) { return nil, no }, OnCost: func(n int64) { totals = append(totals, n) }}
 	m.Add(Call{Nano: 5})
 	m.Add(Call{Nano: 0})
 	m.Add(Call{Bucket: LLMs, Nano: 7})
-	if len(totals) != 2 || totals[1] != 12 || !errors.Is(m.Admit(context.Background()), no) {
-		t.Errorf("totals %v", totals)
+	if _, err := m.Reserve(context.Background(), 5); len(totals) != 2 || totals[1] != 12 || !errors.Is(err, no) {
+		t.Errorf("totals %v, %v", totals, err)
 	}
-	var none *Meter
-	if none.Admit(context.Background()) != nil || new(Meter).Admit(context.Background()) != nil {
-		t.Error("a meter without gate refuses")
+	for _, free := range []*Meter{nil, new(Meter)} {
+		hold, err := free.Reserve(context.Background(), 5)
+		if err != nil {
+			t.Fatal("a meter without gate refuses")
+		}
+		hold.Use(5)
+		hold.End()
 	}
 }

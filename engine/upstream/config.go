@@ -141,11 +141,22 @@ func (c Config) withDefaults() Config {
 }
 
 // price is the cost of one call of a tool.
+// price returns the price of one request, in nano-dollars.
 func (c *Config) price(tool string) int64 {
 	if p, ok := c.Prices[tool]; ok {
 		return p
 	}
 	return c.Prices["rpc"]
+}
+
+// charge returns the price of an answered call, in nano-dollars. A call that failed has none,
+// also if the provider rejected it for good: the service bears that cost. A negative answer,
+// such as that of an unverified contract, is an answer.
+func (c *Config) charge(tool string, units int, err *Error) int64 {
+	if err != nil && !err.Kind.answered() {
+		return 0
+	}
+	return c.price(tool) * int64(max(units, 1))
 }
 
 // parseURL accepts an absolute http or https URL. Its errors do not quote the URL, which

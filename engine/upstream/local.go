@@ -18,6 +18,13 @@ const (
 // it must depend only on the session's answers. Work stopped by a context is not metered.
 // If ctx carries a ticket of the same tool, this is the call that the ticket announced.
 func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
+	if s.bundle == nil {
+		hold, refused := s.reserve(ctx, tool, "", s.client.cfg.price(tool))
+		if refused != nil {
+			return refused
+		}
+		defer hold.End()
+	}
 	ticket := meter.TicketOf(ctx, tool)
 	var b startedCall
 	if ticket == nil {

@@ -74,13 +74,9 @@ func probeCall(chains []*chain.Chain, hash common.Hash) call {
 	decode := decodeProbe(chains, hash)
 	return call{
 		tool: ToolProbe, key: joinKey(ToolProbe, 0, hash.Hex()), decode: decode,
+		most: func(c *Client) int { return len(c.reached(chains)) },
 		live: func(ctx context.Context, c *Client, keep bool) (out reply, units int, err *Error) {
-			var reached []*chain.Chain
-			for _, ch := range chains {
-				if c.Reaches(ch) {
-					reached = append(reached, ch)
-				}
-			}
+			reached := c.reached(chains)
 			if len(reached) == 0 {
 				return out, 0, newError(KindNoEndpoint, "no endpoint is known for any chain")
 			}
@@ -96,6 +92,16 @@ func probeCall(chains []*chain.Chain, hash common.Hash) call {
 		},
 		bad: func(v any) bool { r := v.(*probeRecord); return r.ChainID == 0 && len(r.Answered) == 0 },
 	}
+}
+
+// reached returns the chains for which an endpoint is known.
+func (c *Client) reached(chains []*chain.Chain) (out []*chain.Chain) {
+	for _, ch := range chains {
+		if c.Reaches(ch) {
+			out = append(out, ch)
+		}
+	}
+	return out
 }
 
 func decodeProbe(chains []*chain.Chain, hash common.Hash) decodeFunc {

@@ -61,6 +61,8 @@ type call struct {
 	key    string // source, chain id, method, canonical parameters; no URL
 	chain  string // slug
 	decode decodeFunc
+	// most returns how many requests with a price live makes at most; nil means 1.
+	most func(c *Client) int
 	// live makes the requests. It counts those that have a price; 0 means 1.
 	live func(ctx context.Context, c *Client, keep bool) (out reply, units int, err *Error)
 	// bad reports whether a value is unusable although the call succeeded.
@@ -144,6 +146,9 @@ func (s *Session) leave(ctx context.Context, c call, f *flight) bool {
 // callers left has no outcome and is not metered.
 func (s *Session) complete(ctx context.Context, c call, f *flight, b startedCall) {
 	e := s.perform(ctx, c)
+	if e.hold != nil {
+		defer e.hold.End()
+	}
 	f.val, f.err = e.value, e.err
 	if e.skip || (e.err != nil && e.err.Kind == KindCanceled) {
 		s.forget(c, f)
@@ -169,7 +174,8 @@ func (s *Session) forget(c call, f *flight) {
 type outcome struct {
 	entry
 	value any
-	skip  bool // neither metered nor recorded
+	skip  bool       // neither metered nor recorded
+	hold  meter.Hold // released when the price is recorded; nil: nothing is held
 }
 
 // perform makes the call, live or from the bundle. A decoder that panics on an answer
@@ -185,30 +191,39 @@ func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 	if s.bundle != nil {
 		return s.replay(c)
 	}
-	if err := s.admit(ctx, c); err != nil {
-		return outcome{entry: entry{tool: c.tool, err: err}, skip: true}
+	hold, refused := s.reserve(ctx, c.tool, c.chain, s.mostOf(c))
+	if refused != nil {
+		return outcome{entry: entry{tool: c.tool, err: refused}, skip: true}
 	}
+	o.hold = hold
 	start := time.Now()
 	got, units, err := c.live(ctx, s.client, s.rec != nil)
 	o.took = time.Since(start).Truncate(time.Millisecond)
 	o.value, o.raw, o.err = got.value, got.raw, err.at(c.tool, "", c.chain)
-	if err == nil || err.Kind.definite() {
-		o.nano = s.client.cfg.price(c.tool) * int64(max(units, 1))
-	}
+	o.nano = s.client.cfg.charge(c.tool, units, err)
 	return o
 }
 
-// admit asks the meter's gate whether one more call may be bought. A rejected call was not
-// made, so it is neither metered nor recorded.
-func (s *Session) admit(ctx context.Context, c call) *Error {
-	err := s.meter.Admit(ctx)
+// mostOf returns the highest price that a call can have, in nano-dollars.
+func (s *Session) mostOf(c call) int64 {
+	n := 1
+	if c.most != nil {
+		n = max(n, c.most(s.client))
+	}
+	return s.client.cfg.price(c.tool) * int64(n)
+}
+
+// reserve asks the meter's gate whether a purchase of at most the given nano-dollars may be
+// made. A rejected call was not made, so it is neither metered nor recorded.
+func (s *Session) reserve(ctx context.Context, tool, chain string, most int64) (meter.Hold, *Error) {
+	hold, err := s.meter.Reserve(ctx, most)
 	switch {
 	case err == nil:
-		return nil
+		return hold, nil
 	case ctx.Err() != nil:
-		return stopped(ctx).at(c.tool, "", c.chain)
+		return nil, stopped(ctx).at(tool, "", chain)
 	}
-	return newError(KindUnpaid, err.Error()).at(c.tool, "", c.chain)
+	return nil, newError(KindUnpaid, err.Error()).at(tool, "", chain)
 }
 
 func (s *Session) replay(c call) (o outcome) {

@@ -11,8 +11,8 @@ import (
 
 // Warm sends many plain calls in batches of at most 10, and keeps their answers for the
 // typed methods. Calls that a batch does not answer, because the provider rejects batches
-// or an answer is invalid, are sent alone when they are needed. It returns an error only if
-// ctx ends.
+// or an answer is invalid, are sent alone when they are needed; so are those of a batch that
+// the meter's gate rejects. It returns an error only if ctx ends.
 func (s *Session) Warm(ctx context.Context, ch *chain.Chain, asks ...Ask) error {
 	calls := s.unknown(ch, asks)
 	if s.bundle != nil {
@@ -75,6 +75,15 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 	if len(some) < 2 { // nothing is saved
 		return
 	}
+	var most int64
+	for _, p := range some {
+		most += s.mostOf(p.call)
+	}
+	hold, err := s.reserve(ctx, "batch", ch.Slug, most)
+	if err != nil {
+		return
+	}
+	defer hold.End()
 	list, starts := make([]rpcCall, len(some)), make([]startedCall, len(some))
 	for i, p := range some {
 		list[i] = s.client.plain(p.ask, p.call.decode)
@@ -89,7 +98,8 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 		}
 		if s.keep(p.call, got[i].value, got[i].err) {
 			s.tellStart(&starts[i], p.call.tool, p.call.args())
-			e := entry{tool: p.call.tool, took: took, nano: s.client.cfg.price(p.call.tool), raw: got[i].raw, err: got[i].err}
+			e := entry{tool: p.call.tool, took: took, raw: got[i].raw, err: got[i].err}
+			e.nano = s.client.cfg.charge(e.tool, 1, e.err)
 			s.book(p.call, outcome{entry: e, value: got[i].value}, starts[i])
 		}
 	}

@@ -36,6 +36,64 @@ type Request struct {
 	// disables thinking and loses the prompt cache of the conversation, so it is a last
 	// resort. Models that cannot be forced are only asked.
 	MustCall string
+	// Counted is the number of leading messages that, with System and Tools, the provider
+	// counted as CountedTokens in an earlier turn.
+	Counted       int
+	CountedTokens int64
+	// Repeat, if not nil, is called before the request is sent again after a failed attempt.
+	// Its error ends the turn.
+	Repeat func(context.Context) error
+}
+
+// Upper bounds of the tokens that are not in the text of a request.
+const (
+	partTokens   = 32   // that mark a part, a call or a tool
+	vendorTokens = 2048 // of the vendor's own instructions for tools
+)
+
+// MostInput returns the highest number of input tokens that the request can have, and that a
+// provider is believed. A token is at least one byte; System and Tools, which are English and
+// JSON of this program, have at least two bytes a token.
+func (r *Request) MostInput() int64 {
+	most, messages := r.CountedTokens, r.Messages[min(r.Counted, len(r.Messages)):]
+	if r.Counted == 0 {
+		most = vendorTokens + r.ownBytes()/2 + int64(len(r.Tools))*partTokens
+	}
+	for _, m := range messages {
+		most += m.bytes() + int64(len(m.Parts))*partTokens
+	}
+	return most
+}
+
+// GuessInput returns the likely number of input tokens, at four bytes a token.
+func (r *Request) GuessInput() int64 {
+	n := r.ownBytes()
+	for _, m := range r.Messages {
+		n += m.bytes()
+	}
+	return (n + 3) / 4
+}
+
+// ownBytes returns the size of System and Tools.
+func (r *Request) ownBytes() int64 {
+	n := int64(len(r.System))
+	for _, t := range r.Tools {
+		n += int64(len(t.Name) + len(t.Description) + len(t.Schema))
+	}
+	return n
+}
+
+func (m *Message) bytes() (n int64) {
+	for _, p := range m.Parts {
+		n += int64(len(p.Text) + len(p.Opaque))
+		if p.Call != nil {
+			n += int64(len(p.Call.Name) + len(p.Call.Input))
+		}
+		if p.Outcome != nil {
+			n += int64(len(p.Outcome.Content))
+		}
+	}
+	return n
 }
 
 // Role is the author of a message.

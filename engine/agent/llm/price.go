@@ -17,6 +17,11 @@ func (p Price) Cost(u Usage) int64 {
 	return u.Input*p.Input + u.Output*p.Output + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite
 }
 
+// Most returns the highest cost of one attempt of a request, in nano-dollars.
+func (p Price) Most(r *Request) int64 {
+	return r.MostInput()*max(p.Input, p.CacheRead, p.CacheWrite) + r.MaxOutput*p.Output
+}
+
 // maxPrice is one dollar per token. With the largest accepted usage of a turn all sums stay
 // far below 2^63.
 const maxPrice = 1_000_000_000

@@ -17,6 +17,26 @@ func (c *Channel) Charge(amount tempo.Amount, now time.Time) *mpp.Problem {
 	return nil
 }
 
+// ChargeHeld is Charge for work for which held was reserved, and releases that. What was
+// reserved is charged also if the payer has asked the chain to close the channel meanwhile,
+// because the work was begun before.
+func (c *Channel) ChargeHeld(held, amount tempo.Amount, now time.Time) *mpp.Problem {
+	reserved := c.Reserved
+	c.Release(held)
+	f := c.fund(amount)
+	if asked := c.CloseRequestedAt; f != nil && asked != 0 && amount.Cmp(held) <= 0 {
+		c.CloseRequestedAt = 0
+		f = c.fund(amount)
+		c.CloseRequestedAt = asked
+	}
+	if f != nil {
+		c.Reserved = reserved
+		return f
+	}
+	c.book(amount, now)
+	return nil
+}
+
 // Reserve holds amount for work that runs, so that two streams do not count on the
 // same money.
 func (c *Channel) Reserve(amount tempo.Amount) *mpp.Problem {

@@ -23,7 +23,7 @@ type Answer struct {
 
 	hear    func(llm.Delta)
 	before  llm.Reply // what earlier attempts have used
-	asked   int64     // bytes of the request
+	request *llm.Request
 	blocks  []*Block
 	calls   int
 	text    int // bytes
@@ -41,7 +41,7 @@ type Block struct {
 }
 
 func newAnswer(r *llm.Request, hear func(llm.Delta), before llm.Reply) *Answer {
-	return &Answer{hear: hear, asked: size(r), before: before}
+	return &Answer{hear: hear, request: r, before: before}
 }
 
 // spoke reports whether the model has said anything, calls included.
@@ -132,7 +132,7 @@ func valid(v jsontext.Value) bool {
 
 // Used takes what the vendor says the turn has used until now; each kind counts only
 // upwards, as vendors and gateways leave out what they have said before. In and out
-// say of which side it speaks.
+// say of which side it speaks. More than the request can have used is not believed.
 func (a *Answer) Used(u llm.Usage, in, out bool) error {
 	for _, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} {
 		if n < 0 || n > maxTokens {
@@ -140,14 +140,27 @@ func (a *Answer) Used(u llm.Usage, in, out bool) error {
 		}
 	}
 	before := a.usage
-	a.usage = llm.Usage{Input: max(u.Input, before.Input), Output: max(u.Output, before.Output),
-		CacheRead: max(u.CacheRead, before.CacheRead), CacheWrite: max(u.CacheWrite, before.CacheWrite)}
+	a.usage = a.believed(llm.Usage{Input: max(u.Input, before.Input), Output: max(u.Output, before.Output),
+		CacheRead: max(u.CacheRead, before.CacheRead), CacheWrite: max(u.CacheWrite, before.CacheWrite)})
 	a.in, a.out = a.in || in, a.out || out
 	if a.usage != before {
 		told := a.before.Usage.Plus(a.usage)
 		a.hear(llm.Delta{Usage: &told})
 	}
 	return nil
+}
+
+// believed cuts a usage to what one attempt of the request can have used.
+func (a *Answer) believed(u llm.Usage) llm.Usage {
+	left := a.request.MostInput()
+	for _, n := range []*int64{&u.CacheRead, &u.CacheWrite, &u.Input} {
+		*n = min(*n, left)
+		left -= *n
+	}
+	if most := a.request.MaxOutput; most > 0 {
+		u.Output = min(u.Output, most)
+	}
+	return u
 }
 
 // reply ends an answer that came whole.
@@ -228,32 +241,12 @@ func (a *Answer) spent() llm.Reply {
 func (a *Answer) reckon(in, out bool) (u llm.Usage, guessed bool) {
 	u = a.usage
 	if !in {
-		u.Input = max(u.Input, tokens(a.asked))
+		u.Input = max(u.Input, a.request.GuessInput()-u.CacheRead-u.CacheWrite)
 	}
 	if !out {
 		u.Output = max(u.Output, tokens(int64(a.text+a.thought+a.inputs)))
 	}
-	return a.before.Usage.Plus(u), a.before.Guessed || !in || !out
+	return a.before.Usage.Plus(a.believed(u)), a.before.Guessed || !in || !out
 }
 
 func tokens(bytes int64) int64 { return (bytes + 3) / 4 }
-
-// size is about what the vendor is sent.
-func size(r *llm.Request) (n int64) {
-	n = int64(len(r.System))
-	for _, t := range r.Tools {
-		n += int64(len(t.Name) + len(t.Description) + len(t.Schema))
-	}
-	for _, m := range r.Messages {
-		for _, p := range m.Parts {
-			n += int64(len(p.Text) + len(p.Opaque))
-			if p.Call != nil {
-				n += int64(len(p.Call.Name) + len(p.Call.Input))
-			}
-			if p.Outcome != nil {
-				n += int64(len(p.Outcome.Content))
-			}
-		}
-	}
-	return n
-}

@@ -12,7 +12,7 @@ import (
 
 // Turn makes attempts until one brought a whole answer or the provider is given up.
 // Each repeat is told, as what the attempt before it said is void, and what that
-// attempt has used is counted.
+// attempt has used is counted and told.
 func (c *Client) Turn(
 	ctx context.Context,
 	r *llm.Request,
@@ -42,11 +42,18 @@ func (c *Client) Turn(
 		if !again || !hasTime(bounded, wait) {
 			return a.spent(), fault
 		}
+		if before = a.spent(); before.Usage != (llm.Usage{}) {
+			hear(llm.Delta{Usage: &before.Usage})
+		}
 		hear(llm.Delta{Retry: &llm.Retry{Attempt: n + 1, Wait: wait, Err: fault.Err}})
 		if !waitFor(bounded, wait) {
-			return a.spent(), cmp.Or[error](ctx.Err(), fault)
+			return before, cmp.Or[error](ctx.Err(), fault)
 		}
-		before = a.spent()
+		if r.Repeat != nil {
+			if err := r.Repeat(bounded); err != nil {
+				return before, err
+			}
+		}
 	}
 }
 
