@@ -115,6 +115,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		// each request for a voucher never exceeds that rate.
 		VouchersPerSecond: 0.8 * o.VouchersPerSecond,
 		Jobs:              o.jobShares(site.Jobs),
+		Proxied:           o.OpensPerMinutePerIP <= 0,
 		Log:               site.Log,
 	})
 	s.Payments = transport.Payments{

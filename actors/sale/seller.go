@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -52,7 +53,10 @@ type Options struct {
 	VouchersPerSecond float64
 	// Jobs are the shares of one party in the async jobs that wait or run.
 	Jobs slots.Limits
-	Log  *slog.Logger // nil: nothing is logged
+	// Proxied means that all requests come from the address of a proxy, so that parties are told
+	// apart by their payer alone.
+	Proxied bool
+	Log     *slog.Logger // nil: nothing is logged
 }
 
 // JobPatience is how long a job runs without payment before it is cut short (interface,
@@ -112,7 +116,25 @@ func (s *Seller) Exposure() uint64 { return s.o.Exposure }
 
 // Holder returns the party of a payment, for a pool of slots.
 func (s *Seller) Holder(p *channel.Payment) slots.Holder {
-	return slots.Holder{Channel: p.Channel, Payer: p.Payer, Origin: p.Origin, Known: s.Known(p.Standing)}
+	h := s.holder(p.Standing)
+	h.Origin = p.Origin
+	if !s.o.Proxied {
+		h.Network = slots.NetworkOf(p.Origin)
+	}
+	return h
+}
+
+// holder returns the party of a channel, whose origin is not known.
+func (s *Seller) holder(st channel.Standing) slots.Holder {
+	return slots.Holder{Channel: st.Channel, Payer: st.Payer, Known: s.Known(st), Paid: clip(st.Spent), Deposit: clip(st.Deposit)}
+}
+
+// clip returns an amount, or the highest number if it is higher.
+func clip(a tempo.Amount) uint64 {
+	if n, fits := a.Uint64(); fits {
+		return n
+	}
+	return math.MaxUint64
 }
 
 // Known reports whether a channel has paid at least the exposure, so that its payer is no

@@ -3,6 +3,8 @@ package sale
 import (
 	"context"
 	"errors"
+	"math"
+	"net/netip"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/actors/channel"
+	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -585,4 +588,25 @@ func TestFinish(t *testing.T) {
 	f("not paid", parking{}, nil, api.ErrUnpaid, 0, 0, time.Minute)
 	f("failed", parking{}, api.ErrNotFound, api.ErrUnpaid, 0, 0, 0)
 	f("no place to wait", parking{errors.New("full")}, nil, api.ErrUnpaid, 0, 0, 0)
+}
+
+// TestHolder: the party of a payment, for the pools.
+func TestHolder(t *testing.T) {
+	f := func(proxied bool, origin string, spent, deposit tempo.Amount, want slots.Holder) {
+		t.Helper()
+		book := newShelf(0)
+		s := New(Options{Bills: book, Collector: book, Proxied: proxied})
+		p := &channel.Payment{
+			Standing: channel.Standing{Channel: channelID, Payer: payer, Spent: spent, Deposit: deposit}, Origin: netip.MustParsePrefix(origin),
+		}
+		want.Channel, want.Payer, want.Origin = channelID, payer, p.Origin
+		if got := s.Holder(p); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	network := netip.MustParsePrefix("203.0.113.0/24")
+	f(false, "203.0.113.7/32", units(10_000), units(2_000_000), slots.Holder{Network: network, Paid: 10_000, Deposit: 2_000_000})
+	f(false, "203.0.113.7/32", units(250_000), tempo.MaxAmount, slots.Holder{Network: network, Known: true, Paid: 250_000, Deposit: math.MaxUint64})
+	f(false, "127.0.0.1/32", units(0), units(0), slots.Holder{})
+	f(true, "203.0.113.7/32", units(0), units(0), slots.Holder{})
 }

@@ -7,6 +7,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -17,16 +18,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Holder is the party that an analysis runs for. The zero value is an unknown party: only the
-// total limits it.
-type Holder struct {
-	Channel common.Hash
-	Payer   common.Address
-	Origin  netip.Prefix // network address
-	// the payer has paid at least the maximum debt
-	Known bool
-}
-
 // Limits limit a Pool. Zero values mean the defaults named at each field.
 type Limits struct {
 	Total      int // concurrent analyses, default 64
@@ -34,7 +25,7 @@ type Limits struct {
 	PerPayer   int // running and parked slots of one payer, default 8
 	PerOrigin  int // running and parked slots of one network address; 0: no limit
 	// Strangers is the number of running slots that all payers who are not Known may hold
-	// together, default half of Total.
+	// together, default half of Total. Their share of Parked and of Waiting is in proportion.
 	Strangers int
 	Parked    int // parked slots, default 4 times Total
 	Waiting   int // requests that wait for a slot, default Total
@@ -57,11 +48,11 @@ func (l Limits) withDefaults() Limits {
 
 // Errors of a Pool.
 var (
-	// ErrBusy means that all slots, or all slots for strangers, are taken.
+	// ErrBusy means that all slots that the party may have are taken.
 	ErrBusy = errors.New("all slots are taken")
 	// ErrTooMany means that the party has its maximum of slots.
 	ErrTooMany = errors.New("the party has as many slots as one may have")
-	// ErrParked means that the maximum of parked slots is reached.
+	// ErrParked means that no more slots of the party may be parked.
 	ErrParked = errors.New("too many slots are parked")
 )
 
@@ -69,18 +60,15 @@ var (
 type Pool struct {
 	limits Limits
 
-	mu        sync.Mutex
-	running   int
-	parked    int
-	strangers int // counts of running slots
-	channels  map[common.Hash]int
-	payers    map[common.Address]int
-	origins   map[netip.Prefix]int
-	resuming  []*waiter // resuming slots, which go before new ones
-	waiting   []*waiter
+	mu       sync.Mutex
+	places   [released]*Places // by the state of the slots that hold them
+	channels map[common.Hash]int
+	payers   map[common.Address]int
+	origins  map[netip.Prefix]int
+	queue    []*waiter // in the order of their arrival
 }
 
-// waiter is a request that waits for a running slot.
+// waiter is a new or parked slot that waits for a running slot.
 type waiter struct {
 	slot  *Slot
 	ready chan struct{} // closed when it has a slot
@@ -89,8 +77,12 @@ type waiter struct {
 
 // New returns a pool.
 func New(l Limits) *Pool {
+	l = l.withDefaults()
+	part := func(n int) *Places { return NewPlaces(n, n*l.Strangers/l.Total) }
 	return &Pool{
-		limits: l.withDefaults(), channels: make(map[common.Hash]int), payers: make(map[common.Address]int), origins: make(map[netip.Prefix]int),
+		limits:   l,
+		places:   [released]*Places{waiting: part(l.Waiting), running: NewPlaces(l.Total, l.Strangers), parked: part(l.Parked)},
+		channels: make(map[common.Hash]int), payers: make(map[common.Address]int), origins: make(map[netip.Prefix]int),
 	}
 }
 
@@ -115,48 +107,46 @@ const (
 // Acquire returns a slot, after waiting for at most patience. The error is ErrBusy,
 // ErrTooMany, or the context's.
 func (p *Pool) Acquire(ctx context.Context, who Holder, patience time.Duration) (*Slot, error) {
-	p.mu.Lock()
-	s := &Slot{pool: p, who: who}
-	if !p.enter(who) {
-		p.mu.Unlock()
-		return nil, ErrTooMany
+	w := &waiter{slot: &Slot{pool: p, who: who}, ready: make(chan struct{})}
+	started, err := p.join(w, patience > 0)
+	switch {
+	case err != nil:
+		return nil, err
+	case started:
+		return w.slot, nil
 	}
-	if len(p.resuming) == 0 && !p.contended(who) && p.fits(s) {
-		p.start(s)
-		p.mu.Unlock()
-		return s, nil
-	}
-	if patience <= 0 || len(p.waiting) >= p.limits.Waiting {
-		p.leave(who)
-		p.mu.Unlock()
-		return nil, ErrBusy
-	}
-	w := &waiter{slot: s, ready: make(chan struct{})}
-	p.waiting = append(p.waiting, w)
-	p.mu.Unlock()
 	over := time.NewTimer(patience)
 	defer over.Stop()
-	var err error
 	select {
 	case <-w.ready:
-		return s, nil
+		return w.slot, nil
 	case <-over.C:
 		err = ErrBusy
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	s.Release()
+	w.slot.Release()
 	return nil, err
 }
 
-// contended reports whether a waiter goes before a new request of this kind. p.mu must be
-// held.
-func (p *Pool) contended(who Holder) bool {
-	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return who.stranger() || !w.slot.who.stranger() })
+// join starts the new slot of w, or adds it to the queue if it may wait.
+func (p *Pool) join(w *waiter, mayWait bool) (started bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	who := w.slot.who
+	if !p.enter(who) {
+		return false, ErrTooMany
+	}
+	mayWait = mayWait && p.places[waiting].Fits(who)
+	p.places[waiting].Take(who) // for this call, even if it may not wait
+	p.queue = append(p.queue, w)
+	p.serve()
+	if w.slot.state == waiting && !mayWait {
+		p.release(w.slot)
+		return false, ErrBusy
+	}
+	return w.slot.state == running, nil
 }
-
-// stranger reports whether the limit for strangers applies to the party.
-func (h Holder) stranger() bool { return h.Payer != (common.Address{}) && !h.Known }
 
 // enter counts a slot of a party unless it has its maximum. p.mu must be held.
 func (p *Pool) enter(who Holder) bool {
@@ -180,52 +170,54 @@ func (p *Pool) leave(who Holder) {
 	drop(p.origins, who.Origin)
 }
 
-func drop[K comparable](m map[K]int, k K) {
-	if m[k]--; m[k] <= 0 {
-		delete(m, k)
+// move changes the state of a slot. p.mu must be held.
+func (p *Pool) move(s *Slot, to state) {
+	p.places[s.state].Give(s.who)
+	s.state = to
+	if to != released {
+		p.places[to].Take(s.who)
 	}
 }
 
-// fits reports whether a slot may run now. p.mu must be held.
-func (p *Pool) fits(s *Slot) bool {
-	return p.running < p.limits.Total && (!s.who.stranger() || p.strangers < p.limits.Strangers)
-}
-
-// start counts a slot as running. p.mu must be held.
-func (p *Pool) start(s *Slot) {
-	s.state = running
-	p.running++
-	if s.who.stranger() {
-		p.strangers++
-	}
-}
-
-// stop reverts start. p.mu must be held.
-func (p *Pool) stop(s *Slot) {
-	p.running--
-	if s.who.stranger() {
-		p.strangers--
-	}
-}
-
-// serveWaiters gives free slots to waiters, first to those that resume. p.mu must be held.
-func (p *Pool) serveWaiters() {
-	for _, queue := range []*[]*waiter{&p.resuming, &p.waiting} {
-		kept := (*queue)[:0]
-		for _, w := range *queue {
-			if !p.fits(w.slot) {
-				kept = append(kept, w)
-				continue
+// serve gives free slots to waiters. p.mu must be held.
+func (p *Pool) serve() {
+	for {
+		var first *waiter
+		for _, w := range p.queue {
+			if p.places[running].Fits(w.slot.who) && (first == nil || p.before(w.slot, first.slot)) {
+				first = w
 			}
-			if w.slot.state == parked {
-				p.parked--
-			}
-			p.start(w.slot)
-			close(w.ready)
 		}
-		clear((*queue)[len(kept):])
-		*queue = kept
+		if first == nil {
+			return
+		}
+		p.move(first.slot, running)
+		close(first.ready)
+		p.remove(first.slot)
 	}
+}
+
+// before reports whether a slot is served before another one that came earlier. p.mu must be
+// held.
+func (p *Pool) before(a, b *Slot) bool {
+	rank := func(last bool) int {
+		if last {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(p.places[running].Load(a.who), p.places[running].Load(b.who)),
+		cmp.Compare(rank(a.state == waiting), rank(b.state == waiting)),
+		cmp.Compare(rank(a.who.stranger()), rank(b.who.stranger())),
+		cmp.Compare(b.who.Paid, a.who.Paid),
+		cmp.Compare(b.who.Deposit, a.who.Deposit),
+	) < 0
+}
+
+// remove removes a slot from the queue. p.mu must be held.
+func (p *Pool) remove(s *Slot) {
+	p.queue = slices.DeleteFunc(p.queue, func(w *waiter) bool { return w.slot == s })
 }
 
 // Park frees the running slot for others until Resume. A parked slot stays parked. The error
@@ -237,13 +229,11 @@ func (s *Slot) Park() error {
 	if s.state != running {
 		return nil
 	}
-	if p.parked >= p.limits.Parked {
+	if !p.places[parked].Fits(s.who) {
 		return ErrParked
 	}
-	s.state = parked
-	p.parked++
-	p.stop(s)
-	p.serveWaiters()
+	p.move(s, parked)
+	p.serve()
 	return nil
 }
 
@@ -256,14 +246,14 @@ func (s *Slot) Resume(ctx context.Context) error {
 		p.mu.Unlock()
 		return nil
 	}
-	i := slices.IndexFunc(p.resuming, func(w *waiter) bool { return w.slot == s })
+	i := slices.IndexFunc(p.queue, func(w *waiter) bool { return w.slot == s })
 	if i < 0 {
-		i = len(p.resuming)
-		p.resuming = append(p.resuming, &waiter{slot: s, ready: make(chan struct{})})
+		i = len(p.queue)
+		p.queue = append(p.queue, &waiter{slot: s, ready: make(chan struct{})})
 	}
-	w := p.resuming[i]
+	w := p.queue[i]
 	w.users++
-	p.serveWaiters()
+	p.serve()
 	p.mu.Unlock()
 	select {
 	case <-w.ready:
@@ -278,7 +268,7 @@ func (s *Slot) Resume(ctx context.Context) error {
 	if w.users > 0 {
 		return ctx.Err()
 	}
-	p.resuming = slices.DeleteFunc(p.resuming, func(o *waiter) bool { return o == w })
+	p.remove(s)
 	return ctx.Err()
 }
 
@@ -287,33 +277,31 @@ func (s *Slot) Release() {
 	if s == nil {
 		return
 	}
-	p := s.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	mine := func(w *waiter) bool { return w.slot == s }
-	switch s.state {
-	case released:
-		return
-	case running:
-		p.stop(s)
-	case parked:
-		p.parked--
-		p.resuming = slices.DeleteFunc(p.resuming, mine)
-	case waiting:
-		p.waiting = slices.DeleteFunc(p.waiting, mine)
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	if s.state != released {
+		s.pool.release(s)
 	}
-	s.state = released
+}
+
+// release ends a slot. p.mu must be held.
+func (p *Pool) release(s *Slot) {
+	p.remove(s)
+	p.move(s, released)
 	p.leave(s.who)
-	p.serveWaiters()
+	p.serve()
 }
 
 // Counts are the numbers of slots by state.
 type Counts struct{ Running, Parked, Waiting, Strangers int }
 
-// Counts returns the numbers of slots by state; Strangers are running slots of parties that
-// are not known.
+// Counts returns the numbers of slots by state; Waiting includes parked slots that resume, and
+// Strangers are running slots of payers that are not known.
 func (p *Pool) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Counts{Running: p.running, Parked: p.parked, Waiting: len(p.waiting) + len(p.resuming), Strangers: p.strangers}
+	c := Counts{Waiting: len(p.queue)}
+	c.Running, c.Strangers = p.places[running].Used()
+	c.Parked, _ = p.places[parked].Used()
+	return c
 }

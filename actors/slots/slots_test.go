@@ -45,6 +45,11 @@ func (k taker) empty() {
 	if len(k.p.channels)+len(k.p.payers)+len(k.p.origins) != 0 {
 		k.t.Errorf("left: %v %v %v", k.p.channels, k.p.payers, k.p.origins)
 	}
+	for state, places := range k.p.places {
+		if places.used+places.strangers+len(places.payers)+len(places.networks) != 0 {
+			k.t.Errorf("left in state %d: %+v", state, places)
+		}
+	}
 }
 
 func TestBounds(t *testing.T) {
@@ -56,7 +61,7 @@ func TestBounds(t *testing.T) {
 			all = append(all, s)
 		}
 	}
-	a := holder(1, false)
+	a := holder(1, true)
 	take(a, nil)
 	take(a, nil)
 	take(a, ErrTooMany) // of one channel
@@ -74,7 +79,7 @@ func TestBounds(t *testing.T) {
 		take(Holder{}, nil) // of nobody only the total counts
 	}
 	take(Holder{}, ErrBusy)
-	k.counts(Counts{Running: 10, Strangers: 5})
+	k.counts(Counts{Running: 10})
 	for _, s := range all {
 		s.Release()
 		s.Release()
@@ -196,7 +201,7 @@ func TestResumeShared(t *testing.T) {
 func (p *Pool) users(s *Slot) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, w := range p.resuming {
+	for _, w := range p.queue {
 		if w.slot == s {
 			return w.users
 		}
