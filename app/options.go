@@ -172,18 +172,18 @@ func (o SaleOptions) withDefaults() SaleOptions {
 	return o
 }
 
-// strangers returns the share of total that all payers who have not yet paid may hold together.
-func (o SaleOptions) strangers(total int) int { return total * o.StrangerPercent / 100 }
-
 // analysisShares are the limits of one party in total running analyses.
 func (o SaleOptions) analysisShares(total int) slots.Limits {
-	return slots.Limits{Total: total, PerChannel: o.PerChannel, PerPayer: o.PerPayer, Strangers: o.strangers(total)}
+	return slots.Limits{Total: total, PerChannel: o.PerChannel, PerPayer: o.PerPayer, Strangers: o.strangersOf(total)}
 }
 
 // jobShares are the limits of one party in the jobs that wait or run.
 func (o SaleOptions) jobShares(total int) slots.Limits {
-	return slots.Limits{Total: total, PerChannel: o.JobsPerPayer, PerPayer: o.JobsPerPayer, Strangers: o.strangers(total)}
+	return slots.Limits{Total: total, PerChannel: o.JobsPerPayer, PerPayer: o.JobsPerPayer, Strangers: o.strangersOf(total)}
 }
+
+// strangersOf returns how many of all places payers who have not yet paid may hold.
+func (o SaleOptions) strangersOf(total int) int { return total * o.StrangerPercent / 100 }
 
 // SettlementChain connects to the settlement chain. The caller closes the client. The
 // error is an *OptionError.

@@ -108,7 +108,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		Collector:      s.Channels,
 		Holder:         s.Channels,
 		Exposure:       o.Exposure,
-		StrangerPlaces: o.strangers(site.Running),
+		StrangerPlaces: o.strangersOf(site.Running),
 		Patience:       o.VoucherPatience,
 		JobPatience:    o.JobPatience,
 		// Below the rate at which vouchers are accepted, so that a client which answers

@@ -76,17 +76,24 @@ func (s *Server) open(ctx context.Context) (err error) {
 		callbacks.Log = s.o.Log
 		s.callbacks = webhook.New(callbacks)
 	}
-	s.jobs, err = job.New(
-		s.analyst.explainer.System(),
-		job.Options{Store: s.store.Jobs, Analyst: jobRunner{s}, Running: s.o.MaxJobs, Queue: s.o.JobQueue,
-			OnEnd: s.sales.jobEnded, OnStored: s.callBack, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.o.Log},
-	)
+	s.jobs, err = job.New(s.analyst.explainer.System(), s.jobOptions())
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}
 	s.web = transport.New(s.transportConfig(metrics))
 	s.startAdmin(metrics)
 	return nil
+}
+
+func (s *Server) jobOptions() job.Options {
+	o := job.Options{
+		Store: s.store.Jobs, Analyst: jobRunner{s}, Running: s.o.MaxJobs, Queue: s.o.JobQueue,
+		OnEnd: s.sales.jobEnded, OnStored: s.callBack, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.o.Log,
+	}
+	if s.sales != nil {
+		o.Strangers, o.Party = s.o.Sale.withDefaults().strangersOf(s.o.MaxJobs), s.sales.Seller.JobHolder
+	}
+	return o
 }
 
 // openStore listens and opens the store. A server that waits for a database which another one

@@ -5,7 +5,7 @@
 //
 //	Submit ─▶ (stored pending) ─▶ queue ─▶ running ─▶ complete or error
 //
-// Messages to the queue: accepted, ended, parkJob, resumeJob, drain.
+// Messages to the queue: accepted, ended, parkJob, resumeJob, drain. Payers share it; see jobQueue.
 //
 // Run records need no actor: they are written once and never change.
 package job

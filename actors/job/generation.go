@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"txlens/actors/runtime"
+	"txlens/actors/slots"
 )
 
 // generation is one job queue from its start to its end, and the state that its jobs need.
@@ -40,13 +43,16 @@ func (j *Jobs) openGeneration() error {
 	}
 	s := &generation{j: j}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.queue = &jobQueue{j: j, s: s, running: make(map[string]*runningJob), closed: make(chan struct{})}
+	s.queue = &jobQueue{
+		j: j, s: s, parties: parties{all: make(map[common.Address]*party)}, running: make(map[string]*runningJob),
+		places: slots.NewPlaces(j.o.Running, j.o.Strangers), closed: make(chan struct{}),
+	}
 	j.generation = s
 	j.running.Store(0)
 	j.load.Store(int64(len(again)))
 	s.pid = j.e.Spawn(s.queue)
 	for _, row := range again {
-		j.e.Send(s.pid, accepted{row: row})
+		j.e.Send(s.pid, accepted{row: row, who: j.party(row.ID)})
 	}
 	return nil
 }

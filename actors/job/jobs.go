@@ -11,6 +11,7 @@ import (
 
 	"txlens/actors/recordid"
 	"txlens/actors/runtime"
+	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 )
@@ -66,6 +67,13 @@ type Options struct {
 	Analyst Analyst
 	Running int // concurrent analyses, default 16
 	Queue   int // waiting jobs, default 256
+	// Strangers is the number of analyses that run for strangers, see slots.Places; default half
+	// of Running.
+	Strangers int
+	// Party returns for whom a job runs. It is called when a job is submitted, and when it is
+	// taken up from the store. nil: for unknown payers, who share everything in the order in
+	// which they came.
+	Party func(id string) slots.Holder
 	// OnEnd, if not nil, is called when a job is no longer waiting or running.
 	OnEnd func(id string)
 	// OnStored, if not nil, is called when a job has ended and its end is on disk, once or, after
@@ -120,6 +128,9 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 	}
 	if o.Queue <= 0 {
 		o.Queue = 256
+	}
+	if o.Strangers <= 0 {
+		o.Strangers = o.Running / 2
 	}
 	if o.Deadline <= 0 {
 		o.Deadline = defaultDeadline
@@ -190,13 +201,13 @@ func (j *Jobs) SubmitAs(id string, req api.Request) error {
 	if j.load.Add(1) > int64(j.o.Running+j.o.Queue) {
 		return api.ErrBusy
 	}
-	row := Row{ID: id, Status: api.JobPending, Attempts: 1, Request: req}
+	row, who := Row{ID: id, Status: api.JobPending, Attempts: 1, Request: req}, j.party(id)
 	if err := j.o.Store.PutJobs(row); err != nil {
 		return err
 	}
 	taken = true
 	// If the queue has panicked, the next one finds the job on disk.
-	j.e.Send(j.generation.pid, accepted{row: row})
+	j.e.Send(j.generation.pid, accepted{row: row, who: who})
 	return nil
 }
 
@@ -214,6 +225,14 @@ func (j *Jobs) stored(row Row) {
 	if j.o.OnStored != nil && !row.Status.Unfinished() {
 		j.o.OnStored(row.ID, row.Request, row.Status, row.ErrorCode)
 	}
+}
+
+// party returns for whom a job runs.
+func (j *Jobs) party(id string) slots.Holder {
+	if j.o.Party == nil {
+		return slots.Holder{}
+	}
+	return j.o.Party(id)
 }
 
 func (j *Jobs) ended(id string) {

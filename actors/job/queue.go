@@ -1,30 +1,37 @@
 package job
 
 import (
-	"slices"
 	"time"
 
 	"txlens/actors/recordid"
 	"txlens/actors/runtime"
+	"txlens/actors/slots"
 	"txlens/engine/api"
 )
 
-// jobQueue owns the queue and the running jobs. Its fields are accessed in Receive only. It
+// jobQueue owns the waiting and the running jobs. Its fields are accessed in Receive only. It
 // closes closed when it ends.
+//
+// Payers share the places for running jobs, and slots.Places says which of them may have one. Of
+// those the payer with the lowest load is next, among equals one with a parked job that may
+// continue, then payers take turns. So however many jobs of a payer wait or are parked, it delays
+// another payer of the same load by one job at most. The jobs of one payer start in the order in
+// which they came.
 type jobQueue struct {
 	j        *Jobs
 	s        *generation
-	queue    []Row
+	parties  parties
 	running  map[string]*runningJob // by job id
-	parked   int                    // those that wait for their payers
-	resuming []resumeJob            // parked jobs that may continue, before the jobs of the queue
+	places   *slots.Places          // of running jobs that are not parked
 	draining *drain
 	closed   chan struct{}
 }
 
 // runningJob is a job that was started and has not ended.
 type runningJob struct {
-	parked bool // the job waits for its payer
+	who    slots.Holder
+	party  *party
+	parked bool // the job waits for its payer and holds no place
 }
 
 // Messages to the job queue.
@@ -33,6 +40,7 @@ type (
 	accepted struct {
 		runtime.MayBeLate
 		row Row
+		who slots.Holder
 	}
 	// ended means that the last state of a job is stored, if that was possible.
 	ended struct {
@@ -65,19 +73,19 @@ func (q *jobQueue) Receive(ac runtime.Context) {
 	}
 	switch m := ac.Message().(type) {
 	case accepted:
-		if q.has(m.row.ID) { // it would run twice, and keep a place for ever
+		if q.running[m.row.ID] != nil || q.parties.has(m.row.ID) { // it would run twice, and keep a place for ever
 			q.j.load.Add(-1)
 			return
 		}
-		q.queue = append(q.queue, m.row)
+		p := q.parties.of(m.who.Payer)
+		p.waiting = append(p.waiting, m)
 		q.next(ac.Self())
 	case ended:
 		q.leave(ac.Self(), m.id)
 	case parkJob:
 		q.park(ac.Self(), m.id)
 	case resumeJob:
-		q.resuming = append(q.resuming, m)
-		q.next(ac.Self())
+		q.resume(ac.Self(), m)
 	case drain:
 		q.draining = &m
 		q.next(ac.Self())
@@ -86,73 +94,101 @@ func (q *jobQueue) Receive(ac runtime.Context) {
 	}
 }
 
-// has reports whether a job waits or runs.
-func (q *jobQueue) has(id string) bool {
-	return q.running[id] != nil || slices.ContainsFunc(q.queue, func(row Row) bool { return row.ID == id })
+// next starts and continues the jobs that may run. While the queue drains it starts none, and
+// answers when none runs.
+func (q *jobQueue) next(self runtime.Ref) {
+	for p := q.first(); p != nil; p = q.first() {
+		q.parties.served(p)
+		if len(p.resuming) > 0 {
+			q.unpark(p.resuming[0].id)
+		} else {
+			q.start(self, p)
+		}
+	}
+	if q.draining != nil && len(q.running) == 0 {
+		q.draining.reply <- q.parties.waiting()
+	}
 }
 
-// next starts the jobs that may start. While the queue drains it starts none, and answers when
-// none runs.
-func (q *jobQueue) next(self runtime.Ref) {
-	q.resume()
-	if q.draining != nil {
-		if len(q.running) == 0 {
-			q.draining.reply <- q.queue
+// first returns the party that gets a place next, nil if there is none.
+func (q *jobQueue) first() (first *party) {
+	for _, p := range q.parties.turns {
+		who, ok := q.wants(p)
+		if ok && q.places.Fits(who) && (first == nil || q.before(p, first)) {
+			first = p
 		}
+	}
+	return first
+}
+
+// wants returns for whom a party needs a place next, and whether it needs one.
+func (q *jobQueue) wants(p *party) (who slots.Holder, ok bool) {
+	switch {
+	case len(p.resuming) > 0:
+		return q.running[p.resuming[0].id].who, true
+	case q.draining == nil && p.mayStart():
+		return p.waiting[0].who, true
+	}
+	return who, false
+}
+
+// before reports whether a party gets a place before another one whose turn is earlier.
+func (q *jobQueue) before(a, b *party) bool {
+	left, _ := q.wants(a)
+	right, _ := q.wants(b)
+	if l, r := q.places.Load(left), q.places.Load(right); l != r {
+		return l < r
+	}
+	return len(a.resuming) > 0 && len(b.resuming) == 0
+}
+
+// start runs the first waiting job of a party beside the queue.
+func (q *jobQueue) start(self runtime.Ref, p *party) {
+	m := p.take()
+	id := m.row.ID
+	if retentionPassed(id) {
+		q.forget(p, id)
 		return
 	}
-	for len(q.queue) > 0 && len(q.running)-q.parked < q.j.o.Running && q.parked < maxParked*q.j.o.Running {
-		row := q.queue[0]
-		q.queue[0] = Row{} // so that the array does not keep the id
-		q.queue = q.queue[1:]
-		if retentionPassed(row.ID) {
-			q.j.load.Add(-1)
-			q.j.ended(row.ID)
-			continue
-		}
-		q.start(self, row)
-	}
-}
-
-// start runs a job beside the queue.
-func (q *jobQueue) start(self runtime.Ref, row Row) {
-	q.running[row.ID] = new(runningJob)
+	q.places.Take(m.who)
+	p.started++
+	q.running[id] = &runningJob{who: m.who, party: p}
 	q.j.running.Add(1)
-	over := ended{id: row.ID}
+	over := ended{id: id}
 	q.j.e.Run(self, func() any {
-		q.s.runJob(row, Slot{id: row.ID, queue: self, e: q.j.e})
+		q.s.runJob(m.row, Slot{id: id, queue: self, e: q.j.e})
 		return over
 	}, func(error) any { return over })
 }
-
-// maxParked limits the jobs that wait for their payers, as a multiple of the running ones.
-// Above it no further job is started.
-const maxParked = 4
 
 // park lets another job run in the place of one that waits for its payer.
 func (q *jobQueue) park(self runtime.Ref, id string) {
 	if s := q.running[id]; s != nil && !s.parked {
 		s.parked = true
-		q.parked++
+		s.party.parked++
+		q.places.Give(s.who)
 		q.next(self)
 	}
 }
 
-// resume lets parked jobs continue while there is room.
-func (q *jobQueue) resume() {
-	for len(q.resuming) > 0 {
-		m := q.resuming[0]
-		s := q.running[m.id]
-		if s != nil && s.parked {
-			if len(q.running)-q.parked >= q.j.o.Running {
-				return
-			}
-			s.parked = false
-			q.parked--
-		}
+// resume lets a parked job continue when there is a place for it.
+func (q *jobQueue) resume(self runtime.Ref, m resumeJob) {
+	s := q.running[m.id]
+	if s == nil || !s.parked {
 		close(m.granted) // also if the job has ended, so that no caller waits forever
-		q.resuming = q.resuming[1:]
+		return
 	}
+	s.party.resuming = append(s.party.resuming, m)
+	q.next(self)
+}
+
+// unpark gives a place to a parked job.
+func (q *jobQueue) unpark(id string) {
+	s := q.running[id]
+	s.parked = false
+	s.party.parked--
+	q.places.Take(s.who)
+	s.party.grant(id)
 }
 
 // leave frees the place of a job, once.
@@ -162,13 +198,23 @@ func (q *jobQueue) leave(self runtime.Ref, id string) {
 		return
 	}
 	if s.parked {
-		q.parked--
+		s.party.parked--
+	} else {
+		q.places.Give(s.who)
 	}
+	s.party.started--
+	s.party.grant(id)
 	delete(q.running, id)
 	q.j.running.Add(-1)
+	q.forget(s.party, id)
+	q.next(self)
+}
+
+// forget counts a job as ended.
+func (q *jobQueue) forget(p *party, id string) {
+	q.parties.ended(p)
 	q.j.load.Add(-1)
 	q.j.ended(id)
-	q.next(self)
 }
 
 // retentionPassed reports whether the retention of the job has passed.

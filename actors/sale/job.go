@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"txlens/actors/channel"
 	"txlens/actors/slots"
 	"txlens/engine/api"
@@ -36,6 +38,36 @@ func (s *Seller) JobEnded(id string) {
 	if slot != nil {
 		slot.Release()
 	}
+}
+
+// JobHolder returns the party of a job, for the queue of the jobs: the one that took its share or,
+// for a job of an earlier process, the payer of its bill. It is zero for a job from a time when
+// nothing was sold.
+func (s *Seller) JobHolder(id string) slots.Holder {
+	s.places.mu.Lock()
+	slot := s.places.all[id]
+	s.places.mu.Unlock()
+	if slot != nil {
+		return slot.Holder()
+	}
+	bill, err := s.o.Bills.Bill(id)
+	if err != nil {
+		if !errors.Is(err, channel.ErrNoBill) {
+			s.o.Log.Error("read for whom a job runs", "job", id, "error", err)
+		}
+		return slots.Holder{}
+	}
+	if bill.Payer == (common.Address{}) {
+		return slots.Holder{} // from a version that did not write it down
+	}
+	st, err := s.o.Collector.Standing(context.Background(), bill.Channel)
+	if err != nil {
+		s.o.Log.Error("read what the payer of a job has paid", "job", id, "channel", bill.Channel, "error", err)
+		return slots.Holder{Channel: bill.Channel, Payer: bill.Payer}
+	}
+	h := s.holder(st)
+	h.Channel, h.Payer = bill.Channel, bill.Payer
+	return h
 }
 
 // places are the shares of the unfinished jobs. It is safe for concurrent use.

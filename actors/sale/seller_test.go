@@ -610,3 +610,26 @@ func TestHolder(t *testing.T) {
 	f(false, "127.0.0.1/32", units(0), units(0), slots.Holder{})
 	f(true, "203.0.113.7/32", units(0), units(0), slots.Holder{})
 }
+
+// TestJobHolder: for whom a job runs, also after a restart.
+func TestJobHolder(t *testing.T) {
+	book := newShelf(0, channel.Bill{ID: "taken up", Payer: payer, Channel: channelID}, channel.Bill{ID: "old"})
+	book.spent = 250_000
+	s := New(Options{Bills: book, Collector: book})
+	f := func(id string, want slots.Holder) {
+		t.Helper()
+		if got := s.JobHolder(id); got != want {
+			t.Errorf("%s: %+v, want %+v", id, got, want)
+		}
+	}
+	f("taken up", slots.Holder{Channel: channelID, Payer: payer, Known: true, Paid: 250_000, Deposit: 9_000_000})
+	f("old", slots.Holder{})
+	f("unknown", slots.Holder{})
+	p := &channel.Payment{Standing: channel.Standing{Channel: channelID, Payer: payer}, Origin: netip.MustParsePrefix("203.0.113.7/32")}
+	place, err := s.TakeJob(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.JobBegun("new", place)
+	f("new", s.Holder(p))
+}

@@ -104,6 +104,9 @@ const (
 	released
 )
 
+// Holder returns the party that the slot was acquired for.
+func (s *Slot) Holder() Holder { return s.who }
+
 // Acquire returns a slot, after waiting for at most patience. The error is ErrBusy,
 // ErrTooMany, or the context's.
 func (p *Pool) Acquire(ctx context.Context, who Holder, patience time.Duration) (*Slot, error) {

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"actors/slots":     {},
 	"actors/webhook":   {"engine/api"},
 	"actors/analysis":  {"actors/runtime", "engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/ethrpc", "engine/api", "engine/gather", "engine/label", "engine/meter", "engine/report", "engine/trace", "engine/check", "engine/upstream"},
-	"actors/job":       {"actors/runtime", "actors/recordid", "engine/api", "engine/chain", "engine/report"},
+	"actors/job":       {"actors/runtime", "actors/recordid", "actors/slots", "engine/api", "engine/chain", "engine/report"},
 	"actors/channel":   {"actors/runtime", "actors/recordid", "actors/buckets", "actors/locks", "engine/mpp"},
 	"actors/sale":      {"actors/channel", "actors/buckets", "actors/slots", "engine/api", "engine/meter", "engine/mpp"},
 	"storage":          {"actors", "engine/api", "engine/mpp", "internal/durable"},
