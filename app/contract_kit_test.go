@@ -106,7 +106,11 @@ func openTestServer(t *testing.T, sells *app.SaleOptions, change ...func(*transp
 		}
 		cfg.Payments = h.sales.Payments
 	}
-	jobs, err := job.New(x.System(), job.Options{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
+	o := job.Options{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}}
+	if sells != nil {
+		o.Party, o.OnEnd = h.sales.Seller.JobHolder, h.sales.Seller.JobEnded
+	}
+	jobs, err := job.New(x.System(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
