@@ -78,4 +78,8 @@ func TestJobsOfThieves(t *testing.T) {
 	if left := unfinished(); left != thieves*each {
 		t.Errorf("%v of %d jobs of thieves are left", left, thieves*each)
 	}
+	// A payer that must pay has at most four jobs started.
+	if queued := s.Metric(`txlens_jobs{state="queued"}`); queued < thieves*(each-4) {
+		t.Errorf("%v jobs of thieves wait to start", queued)
+	}
 }
