@@ -46,7 +46,6 @@ type (
 		Collected tempo.Amount   `json:"collected"`
 		Price     tempo.Amount   `json:"price"`
 		Final     bool           `json:"final,omitzero"`
-		Delivered bool           `json:"delivered,omitzero"`
 	}
 	ticketRow struct {
 		Bill    string       `json:"bill"`
@@ -127,7 +126,7 @@ func putBill(c *change, b *channel.Bill) error {
 	if err != nil {
 		return err
 	}
-	if err := bills.put(c, id.headKey(), billRow{b.Payer, b.Channel, b.Collected, b.Price, b.Final, b.Delivered}); err != nil {
+	if err := bills.put(c, id.headKey(), billRow{b.Payer, b.Channel, b.Collected, b.Price, b.Final}); err != nil {
 		return err
 	}
 	switch {
@@ -349,7 +348,6 @@ func (r billRow) bill(id recordID) channel.Bill {
 		Collected: r.Collected,
 		Price:     r.Price,
 		Final:     r.Final,
-		Delivered: r.Delivered,
 	}
 }
 

@@ -111,9 +111,7 @@ func (s *Store) BillsAfter(id string, limit int) (list []channel.Bill, err error
 			if err != nil {
 				return err
 			}
-			list = append(list, channel.Bill{
-				ID: rid.String(), Payer: b.Payer, Channel: b.Channel, Collected: b.Collected, Price: b.Price, Final: b.Final, Delivered: b.Delivered,
-			})
+			list = append(list, b.bill(rid))
 		}
 		return nil
 	})

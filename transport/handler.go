@@ -311,7 +311,6 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	fan := newFan(job.ID)
 	if v != nil {
 		fan = v.fan
-		st.onWhole = func() { s.delivered(job.ID) }
 	}
 	fan.add(st)
 	var unsaid atomic.Bool // event that the analysis is complete

@@ -121,6 +121,5 @@ func (s *Server) sendJob(ctx *fasthttp.RequestCtx, job *api.Job, v api.View) {
 		}
 		told.Result = doc
 	}
-	s.delivered(job.JobID) // the client knows the job id
 	s.sendJSON(ctx, &told)
 }

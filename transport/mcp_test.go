@@ -229,7 +229,7 @@ func TestMCPErrors(t *testing.T) {
 	f("explain_transaction", map[string]any{"txHash": page, "chain": "ethereum-mainnet"}, "is ethereum-mainnet, and the page is one of base-mainnet")
 	f("explain_transaction", map[string]any{"txHash": 1}, "must be a transaction hash")
 	f("explain_transaction", map[string]any{"txHash": hash, "chain": "mars"}, "call list_chains")
-	f("explain_transaction", map[string]any{"txHash": hash, "foo": 1}, "argument foo: is not known; known are background, chain, context, txHash, view")
+	f("explain_transaction", map[string]any{"txHash": hash, "foo": 1}, "argument foo: is not known; known are background, chain, context, fresh, txHash, view")
 	f("explain_transaction", map[string]any{"txHash": hash, "view": "full"}, "must be summary or standard")
 	f("explain_transaction", map[string]any{"txHash": hash, "background": "x"}, "must be true or false")
 	f("explain_transaction", map[string]any{"txHash": hash, "background": true}, "this server takes no jobs; leave it out")

@@ -137,9 +137,6 @@ func TestRejoinFaults(t *testing.T) {
 		}
 		sh.till.fail("Bill", nil)
 		sh.rests()
-		if sh.till.bill(unknownID).Delivered {
-			t.Error("an error counts as delivered")
-		}
 	}
 	f(func() { sh.runs.frames[unknownID] = nil }, `"code":"internal_error"`, "error")
 	f(func() { sh.runs.frames[unknownID] = []jsontext.Value{} }, `"code":"internal_error"`, "error")
@@ -182,7 +179,7 @@ func TestWithoutRecords(t *testing.T) {
 	sh.rests()
 }
 
-// TestPaidClientGoes: its run goes on and is kept; it counts as delivered when it is.
+// TestPaidClientGoes: its run goes on and is kept.
 func TestPaidClientGoes(t *testing.T) {
 	began, free := make(chan string, 1), make(chan struct{})
 	count := new(tally)
@@ -198,7 +195,7 @@ func TestPaidClientGoes(t *testing.T) {
 	}
 	close(free)
 	sh.rests()
-	if b := sh.till.bill(r.id()); b.Delivered || b.Collected != units(20_000) {
+	if b := sh.till.bill(r.id()); b.Collected != units(20_000) {
 		t.Errorf("%+v", b)
 	}
 	if count.open != 2 || count.closed != 2 {
@@ -207,7 +204,6 @@ func TestPaidClientGoes(t *testing.T) {
 	if body := sh.stream(goodBody, voucher(90_000)).rest(); kindsOf(body) != "complete result [payment-receipt]" {
 		t.Errorf("%s", body)
 	}
-	until(t, "it is delivered", func() bool { return sh.till.bill(r.id()).Delivered })
 	sh.rests()
 }
 
@@ -310,8 +306,8 @@ func TestLive(t *testing.T) {
 func TestClientGoesAtTheEnd(t *testing.T) {
 	st, there := bareStream(t, 1<<20)
 	st.stopping, st.head = make(chan struct{}), []byte("head")
-	whole, ended := false, make(chan error, 1)
-	st.onWhole, st.onEnd = func() { whole = true }, func(cut error) { ended <- cut }
+	ended := make(chan error, 1)
+	st.onEnd = func(cut error) { ended <- cut }
 	st.end(json.RawMessage(`{}`))
 	go st.serve(true)
 	want := "heada\r\ndata: {}\n\n"
@@ -319,20 +315,20 @@ func TestClientGoesAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	there.Close() // with the end of the chunk and of the body still to come
-	if cut := <-ended; whole || cut == nil {
-		t.Errorf("a chunk that broke off is whole: %v, %v", whole, cut)
+	if cut := <-ended; cut == nil {
+		t.Error("a chunk that broke off is whole")
 	}
 
 	st, there = bareStream(t, 1<<20)
 	st.stopping, st.head = make(chan struct{}), []byte("head")
-	st.onWhole, st.onEnd = func() { whole = true }, func(cut error) { ended <- cut }
+	st.onEnd = func(cut error) { ended <- cut }
 	st.end(json.RawMessage(`{}`))
 	go st.serve(true)
 	if _, err := io.ReadFull(there, make([]byte, len(want)+2)); err != nil {
 		t.Fatal(err)
 	}
 	there.Close()
-	if cut := <-ended; !whole || cut != nil {
-		t.Errorf("whole %v, %v", whole, cut)
+	if cut := <-ended; cut != nil {
+		t.Errorf("cut off: %v", cut)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors/channel"
@@ -69,13 +68,13 @@ func credentialKey(ctx *fasthttp.RequestCtx) string {
 		sent = append(sent, bytes.Join(ctx.Request.Header.PeekAll(name), []byte{0})...)
 		sent = append(sent, 0)
 	}
-	key := ticketKey(ctx, pathAsync, common.Hash{}, "credential", append(sent, idempotencyKey(ctx)...))
+	key := ticketKey(ctx, pathAsync, nil, "credential", append(sent, idempotencyKey(ctx)...))
 	return string(key[:])
 }
 
 // sellJob submits the job that a voucher pays for, or returns the one that it began before.
 func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
-	order := s.order(ctx, pathAsync, p, recordid.New())
+	order := s.order(ctx, pathAsync, p, recordid.New(), req.Fresh)
 	// The same request with another voucher waits, too: it gets the same job.
 	key := order.RequestKey()
 	defer s.submissions.Lock("request " + string(key[:]))()

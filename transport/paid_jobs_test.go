@@ -171,12 +171,6 @@ func TestToll(t *testing.T) {
 		sh.jobs.jobs[id] = &api.Job{JobID: id, Status: status}
 		sh.runs.frames[id] = encoded(t, id)
 		path += id
-		delivered := func(want bool) {
-			t.Helper()
-			if got := sh.till.bill(id).Delivered; got != want {
-				t.Errorf("%s: delivered %v", path, got)
-			}
-		}
 		pay := func(amount uint64, p mpp.Payload) answer {
 			t.Helper()
 			return sh.ask("GET", path, "", "Authorization", sh.answerTo(path, amount, p))
@@ -190,7 +184,6 @@ func TestToll(t *testing.T) {
 		if a := sh.ask("GET", path, ""); a.status != 200 || a.header.Get(mpp.HeaderReceipt) != "" {
 			t.Errorf("paid: %d %s", a.status, a.body)
 		}
-		delivered(true)
 
 		// It owes.
 		sh.billed(id, 10_000, 50_000, final)
@@ -210,7 +203,6 @@ func TestToll(t *testing.T) {
 		if scope, _ := mpp.DecodeOpaque(ch.Opaque); scope["scope"] != path {
 			t.Errorf("scope %v", scope)
 		}
-		delivered(false)
 		sh.wantCalls("")
 		sh.wantProblem(sh.ask("GET", path, "", "Authorization", "Payment nonsense"), 402, mpp.MalformedCredential)
 		sh.wantProblem(pay(owed, voucher(9_999)), 402, mpp.InsufficientBalance)
@@ -219,7 +211,6 @@ func TestToll(t *testing.T) {
 		sh.wantProblem(pay(owed, voucher(50_000)), 503, mpp.InternalPaymentError)
 		sh.till.fail("CollectHeld", nil)
 		sh.till.took()
-		delivered(false)
 
 		// A challenge of a time when less was owed is good for what it named.
 		sh.till.change(func() { sh.till.txHash = common.Hash{7} })
@@ -233,7 +224,6 @@ func TestToll(t *testing.T) {
 			if q, _ := sh.challengeOf(a).SessionRequest(); q.Amount != units(5_000) {
 				t.Errorf("challenge for %v", q.Amount)
 			}
-			delivered(false)
 		} else {
 			sh.wantReceipt(a, 200, 50_000, owed-5_000)
 		}
@@ -244,7 +234,6 @@ func TestToll(t *testing.T) {
 		if (a.header.Get("Retry-After") == "5") != (!final) {
 			t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
 		}
-		delivered(true)
 
 		// Who comes with a credential where nothing is owed pays nothing.
 		sh.till.took()

@@ -205,14 +205,6 @@ func (r *register) Standing(ctx context.Context, channelID common.Hash) (channel
 	return r.standing(), r.fails["Standing"]
 }
 
-func (r *register) Delivered(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.bills[id]
-	b.Delivered = true
-	r.bills[id] = b
-}
-
 func (r *register) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -105,7 +105,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 		slot, err = e.Slot(work)
 		return err
 	}
-	a, done := s.admitPaid(ctx, route, p, s.order(ctx, pathExplain, p, idOf(ctx)), begin)
+	a, done := s.admitPaid(ctx, route, p, s.order(ctx, pathExplain, p, idOf(ctx), req.Fresh), begin)
 	if done {
 		slot.Release()
 		return
@@ -249,7 +249,6 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpe
 	visit := visitOf(ctx)
 	visit.streams, visit.heard = true, true
 	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
-	st.onWhole = func() { s.delivered(id) }
 	st.onGone = func(error) {}
 	st.onStop = func() { st.end(s.errorEvent(id, api.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
@@ -258,13 +257,6 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpe
 	}
 	s.cfg.Observer.StreamOpened()
 	s.open(ctx, st)
-}
-
-// delivered records that a result was sent completely.
-func (s *Server) delivered(id string) {
-	if s.sold() {
-		s.cfg.Payments.Admissions.Delivered(id)
-	}
 }
 
 // replay streams the record of a run after it is paid.

@@ -88,20 +88,13 @@ func TestPaidStream(t *testing.T) {
 		sh.rests()
 		return id
 	}
-	delivered := func(id string, want bool) {
-		t.Helper()
-		if got := sh.till.bill(id).Delivered; got != want {
-			t.Errorf("delivered %v", got)
-		}
-	}
 	id := f(goodBody, 0, "preflight_start complete result [payment-receipt]", 20_000)
-	until(t, "it is delivered", func() bool { return sh.till.bill(id).Delivered })
 	if rec, err := sh.runs.Recover(id); err != nil || len(rec.Frames) != 2 {
 		t.Errorf("%v, %v", rec, err)
 	}
 	f(withContext("costly"), 50_000_000, "preflight_start complete result [payment-receipt]", 80_000)
 	// An analysis that delivers nothing costs what was charged first at most.
-	delivered(f(withContext("broken"), 50_000_000, "preflight_start error [payment-receipt]", 0), false)
+	f(withContext("broken"), 50_000_000, "preflight_start error [payment-receipt]", 0)
 	f(withContext("panic"), 0, "preflight_start error [payment-receipt]", 0)
 	f(withContext("nowhere"), 50_000_000, "preflight_start error [payment-receipt]", 10_000)
 	f(withContext("pending"), 0, "preflight_start error [payment-receipt]", 10_000)
@@ -211,7 +204,7 @@ func TestNeedVoucher(t *testing.T) {
 	// A run that waits for its payer holds nobody up.
 	close(free)
 	until(t, "its slot is lent", func() bool { c := sh.s.slots.Counts(); return c.Parked == 1 && c.Running == 0 })
-	if b := sh.till.bill(first.id()); b.Delivered || !b.Final {
+	if b := sh.till.bill(first.id()); !b.Final {
 		t.Errorf("%+v", b)
 	}
 	sh.sign(20_000)
@@ -222,7 +215,7 @@ func TestNeedVoucher(t *testing.T) {
 		}
 	}
 	sh.rests()
-	if b := sh.till.bill(first.id()); !b.Delivered || b.Collected != units(20_000) {
+	if b := sh.till.bill(first.id()); b.Collected != units(20_000) {
 		t.Errorf("%+v", b)
 	}
 	sh.till.change(func() {
@@ -275,9 +268,6 @@ func TestUnpaidRun(t *testing.T) {
 			t.Errorf("%s", body)
 		}
 		sh.rests()
-		if sh.till.bill(id).Delivered {
-			t.Error("it counts as delivered")
-		}
 	}
 	a := buy(10_000)
 	id := a.header.Get("X-Request-Id")
@@ -301,7 +291,6 @@ func TestUnpaidRun(t *testing.T) {
 			t.Errorf("%s", a.body)
 		}
 		sh.rests()
-		until(t, "it is delivered", func() bool { return sh.till.bill(id).Delivered })
 	}
 	paid()
 	a = buy(20_000) // and again, for nothing

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,5 +65,30 @@ func TestSameJobAtOnce(t *testing.T) {
 	}
 	if n := jobs.submitted(); n != 1 || sh.s.submissions.Users() != 0 {
 		t.Errorf("%d jobs of one request, %d requests hold locks", n, sh.s.submissions.Users())
+	}
+}
+
+// TestFreshRequest: the member fresh of a body asks for a new run, and is no part of the tickets.
+func TestFreshRequest(t *testing.T) {
+	f := func(path, body string, wantNew bool) {
+		t.Helper()
+		sh := sellWith(t, spends(0), nil)
+		sh.buy(path, goodBody, voucher(90_000))
+		sh.buy(path, body, voucher(90_000))
+		sh.rests()
+		sh.till.change(func() {
+			plain, other := sh.till.orders[0], sh.till.orders[1]
+			if other.NewRun != wantNew || plain.NewRun || other.Key != plain.Key || other.Request != plain.Request {
+				t.Errorf("%s %s: %+v and %+v", path, body, plain, other)
+			}
+			if len(sh.till.bills) != 1 {
+				t.Errorf("%s %s: %d bills for one voucher", path, body, len(sh.till.bills))
+			}
+		})
+	}
+	for _, path := range []string{"/explain", "/explain/async"} {
+		f(path, goodBody, false)
+		f(path, strings.TrimSuffix(goodBody, "}")+`,"fresh":true}`, true)
+		f(path, strings.TrimSuffix(goodBody, "}")+`,"fresh":false}`, false)
 	}
 }

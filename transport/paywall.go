@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -13,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors/channel"
@@ -43,8 +45,6 @@ type Admissions interface {
 	Begun(key channel.TicketKey) bool
 	// Void reverts the admission of a request for which no work was done.
 	Void(ctx context.Context, channelID common.Hash, o channel.Order) error
-	// Delivered records that the result of a run or job was sent completely.
-	Delivered(billID string)
 }
 
 // Snapshots reports the state of channels to their payers. It is safe for concurrent use.
@@ -324,12 +324,16 @@ const payTimeout = 60 * time.Second
 const maxIdempotencyKey = 256
 
 // order returns the channel.Order of a request: its tickets, by which an equal request is
-// recognised, and the id of what it begins. Equal requests have the same channel, the same
-// voucher or Idempotency-Key, the same path and body.
-func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment, id string) channel.Order {
-	o := channel.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: unitPrice}
+// recognised, and the id of what it begins. Requests are the same submission if they have the same channel, the
+// same voucher or Idempotency-Key, the same path and body; and they are equal if they have the
+// same payer, path and body. The member fresh of the body says what to do about an equal
+// request, so it does not make requests differ.
+func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment, id string, fresh bool) channel.Order {
+	o := channel.Order{
+		Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: unitPrice, NewRun: fresh,
+	}
 	if idempotencyKey(ctx) == nil {
-		o.Request = ticketKey(ctx, path, p.Channel, "request", nil)
+		o.Request = ticketKey(ctx, path, p.Payer[:], "request", nil)
 	}
 	return o
 }
@@ -338,9 +342,9 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment
 // that replaces it.
 func voucherTicket(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, cumulative tempo.Amount) channel.TicketKey {
 	if key := idempotencyKey(ctx); key != nil {
-		return ticketKey(ctx, path, channelID, "key", key)
+		return ticketKey(ctx, path, channelID[:], "key", key)
 	}
-	return ticketKey(ctx, path, channelID, "voucher", []byte(cumulative.String()))
+	return ticketKey(ctx, path, channelID[:], "voucher", []byte(cumulative.String()))
 }
 
 // idempotencyKey returns nil if there is none, or one that is too long.
@@ -352,8 +356,8 @@ func idempotencyKey(ctx *fasthttp.RequestCtx) []byte {
 	return key
 }
 
-// ticketKey hashes its arguments and the body of the request.
-func ticketKey(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, kind string, value []byte) channel.TicketKey {
+// ticketKey hashes its arguments and the body of the request. owner is a channel or a payer.
+func ticketKey(ctx *fasthttp.RequestCtx, path string, owner []byte, kind string, value []byte) channel.TicketKey {
 	h := sha256.New()
 	put := func(b []byte) {
 		var n [8]byte
@@ -361,12 +365,39 @@ func ticketKey(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, kin
 		h.Write(n[:])
 		h.Write(b)
 	}
-	put(channelID[:])
+	put(owner)
 	put([]byte(kind))
 	put(value)
 	put([]byte(path))
-	put(ctx.Request.Body())
+	put(withoutFresh(ctx.Request.Body()))
 	return channel.TicketKey(h.Sum(nil))
+}
+
+// withoutFresh returns the bytes of a request without the member fresh.
+func withoutFresh(body []byte) []byte {
+	dec := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return body
+	}
+	for before := dec.InputOffset(); dec.PeekKind() == '"'; before = dec.InputOffset() {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return body
+		}
+		found := tok.String() == api.MemberFresh
+		if _, err := dec.ReadValue(); err != nil {
+			return body
+		}
+		if !found {
+			continue
+		}
+		head, rest := body[:before:before], body[dec.InputOffset():]
+		if before == int64(bytes.IndexByte(body, '{')+1) { // the first one: its comma follows
+			rest = bytes.TrimPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(","))
+		}
+		return append(head, rest...)
+	}
+	return body
 }
 
 // cumulative returns the amount that a payload signs for.

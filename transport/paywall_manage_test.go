@@ -131,13 +131,33 @@ func TestReadPathsWithoutManagement(t *testing.T) {
 	}
 }
 
+// TestWithoutFresh: the member fresh does not make a body another one.
+func TestWithoutFresh(t *testing.T) {
+	f := func(body, want string) {
+		t.Helper()
+		if got := string(withoutFresh([]byte(body))); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+	f(`{"txHash":"0x1","fresh":true}`, `{"txHash":"0x1"}`)
+	f(`{"txHash":"0x1","fresh":false}`, `{"txHash":"0x1"}`)
+	f(`{"fresh":true,"txHash":"0x1"}`, `{"txHash":"0x1"}`)
+	f(` {"fresh":true , "txHash":"0x1"}`, ` { "txHash":"0x1"}`)
+	f(`{"a":1, "fresh" : true,"b":{"fresh":1}}`, `{"a":1,"b":{"fresh":1}}`)
+	f(`{"\u0066resh":true}`, `{}`)
+	for _, body := range []string{"", "[]", "{", `{"fresh"`, `{"fresh":`, `{"fresher":true}`, `{"a":"fresh"}`, `"fresh"`, "\xff"} {
+		f(body, body)
+	}
+}
+
 // TestTickets: what makes a request one with an earlier one.
 func TestTickets(t *testing.T) {
 	s := sellWith(t, spends(0), nil).s
+	payer := descriptor.Payer
 	key := func(path, body string, channelID common.Hash, sum uint64, headers ...string) channel.Order {
 		ctx, _ := requestWith(t, path, body, "", headers...)
-		p := &channel.Payment{Admission: &mpp.Admission{Payload: voucher(sum)}, Standing: channel.Standing{Channel: channelID}}
-		return s.order(ctx, path, p, "the id")
+		p := &channel.Payment{Admission: &mpp.Admission{Payload: voucher(sum)}, Standing: channel.Standing{Channel: channelID, Payer: payer}}
+		return s.order(ctx, path, p, "the id", false)
 	}
 	one := func() channel.Order { return key("/explain", goodBody, ref.ChannelID, 10_000) }
 	if o := one(); o.Bill != "the id" || o.Price != unitPrice || o.Request == (channel.TicketKey{}) || o.Request == o.Key || o.MayBegin != nil {
@@ -153,9 +173,14 @@ func TestTickets(t *testing.T) {
 	f(key("/explain", goodBody, ref.ChannelID, 10_001), false, true)
 	f(key("/explain/async", goodBody, ref.ChannelID, 10_000), false, false)
 	f(key("/explain", goodBody+" ", ref.ChannelID, 10_000), false, false)
-	f(key("/explain", goodBody, common.Hash{1}, 10_000), false, false)
+	f(key("/explain", goodBody, common.Hash{1}, 10_000), false, true) // another channel of the payer
 	f(key("/explain", goodBody, ref.ChannelID, 10_000, "Idempotency-Key", ""), true, true)
 	f(key("/explain", goodBody, ref.ChannelID, 10_000, "Idempotency-Key", strings.Repeat("x", 257)), true, true)
+
+	payer = common.Address{1}
+	other := key("/explain", goodBody, ref.ChannelID, 10_000)
+	payer = descriptor.Payer
+	f(other, true, false)
 
 	named := func(name, path, body string, channelID common.Hash, sum uint64) channel.Order {
 		return key(path, body, channelID, sum, "Idempotency-Key", name)
@@ -187,7 +212,7 @@ func TestTickets(t *testing.T) {
 	if named("a", "/x", "", ref.ChannelID, 1).Key == named("a/", "x", "", ref.ChannelID, 1).Key {
 		t.Error("key and path run together")
 	}
-	if got := ticketKey(ctxOf(t, "/explain", "body"), "/explain", common.Hash{1}, "key", []byte("x")); fmt.Sprintf("%x", got) != goldenTicket {
+	if got := ticketKey(ctxOf(t, "/explain", "body"), "/explain", common.Hash{1}.Bytes(), "key", []byte("x")); fmt.Sprintf("%x", got) != goldenTicket {
 		t.Errorf("%x: tickets of earlier versions are not known again", got)
 	}
 }

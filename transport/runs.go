@@ -71,7 +71,6 @@ func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.V
 		}
 		told.Frames = append(slices.Clone(run.Frames[:n-1]), frame)
 	}
-	s.delivered(run.RequestID)
 	s.sendJSON(ctx, &told)
 }
 

@@ -42,7 +42,6 @@ type stream struct {
 	onStop         func() // called once by the writer when the server stops; ends the stream
 	onGone         func(cause error)
 	onEnd          func(cut error) // called once after the last write
-	onWhole        func()          // called before done if a result was written completely; may be nil
 	watch          *watcher
 	head           []byte        // header of the answer, until it is written
 	wake           chan struct{} // capacity 1: there is something to write
@@ -241,12 +240,7 @@ func (st *stream) Close() {
 	if st.written {
 		cut = nil
 	}
-	_, failed := st.last.(api.Event) // an error; all other frames are results
-	whole := st.written && !failed
 	st.mu.Unlock()
-	if whole && st.onWhole != nil {
-		st.onWhole()
-	}
 	if st.onEnd != nil {
 		st.onEnd(cut)
 	}

@@ -18,10 +18,13 @@ import (
 type Order struct {
 	// Key is the ticket of this request with this voucher.
 	Key TicketKey
-	// Request is the ticket of the request without its voucher. It finds the run that the
-	// request began before and whose result was not delivered. Zero: the client sets an
-	// Idempotency-Key, so a new key means a new run.
+	// Request is the ticket of the payer's request without its voucher. It finds the run that
+	// the request began a short time ago. Zero: the client sets an Idempotency-Key, so a new
+	// key means a new run.
 	Request TicketKey
+	// NewRun asks for a new run although Request finds one. An order whose voucher has begun a
+	// run is still that run.
+	NewRun bool
 	// Bill is the id for a new run or job, made by recordid.New.
 	Bill string
 	// Price is charged when a new run or job begins.
@@ -47,8 +50,9 @@ func (o Order) RequestKey() TicketKey {
 	return o.Key
 }
 
-// continueFor is how long a repeated request with another voucher continues the run whose
-// result was not delivered.
+// continueFor is how long a repeated request with another voucher joins the run that it began.
+// Whether the result was sent does not matter: what reached the buffers of a connection may
+// never have been read, and the same request must not be paid twice for that.
 const continueFor = time.Hour
 
 // Admit charges for a request once: the charge, the bill and the tickets are written together.
@@ -101,20 +105,21 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 
 // begun returns the ticket of the run that an order began before, or ErrNoTicket. A run that
 // ended without anything to pay for has left nothing to deliver, and what made it fail may have
-// passed, so the same request begins a new one.
+// passed, so the same request begins a new one. A voucher that only joined a run, and so was
+// not charged, does not prevent an order for a new run.
 func (c *Channels) begun(o Order) (Ticket, error) {
 	t, bill, err := c.ticket(o.Key)
 	switch {
-	case err == nil && !bill.forNothing():
+	case err == nil && !bill.forNothing() && !(o.NewRun && t.Charged.IsZero()):
 		return t, nil
-	case err != nil && !errors.Is(err, ErrNoTicket), o.Request == (TicketKey{}):
+	case err != nil && !errors.Is(err, ErrNoTicket), o.Request == (TicketKey{}), o.NewRun:
 		return Ticket{}, cmp.Or(err, ErrNoTicket)
 	}
 	_, bill, err = c.ticket(o.Request)
 	if err != nil {
 		return Ticket{}, err
 	}
-	if bill.Delivered || bill.forNothing() || !c.young(bill.ID) { // a bill that is gone has no id
+	if bill.forNothing() || !c.young(bill.ID) { // a bill that is gone has no id
 		return Ticket{}, ErrNoTicket
 	}
 	t = Ticket{Key: o.Key, Bill: bill.ID}
@@ -144,25 +149,6 @@ func (c *Channels) young(id string) bool {
 func (c *Channels) Begun(key TicketKey) bool {
 	_, err := c.options.Store.Ticket(key)
 	return err == nil
-}
-
-// Delivered records that a result was sent completely, so that the next equal request is a
-// new one. It does not wait for the disk: after a crash the client gets the same result once
-// more.
-func (c *Channels) Delivered(billID string) {
-	defer c.operationLocks.Lock("bill " + billID)()
-	bill, err := c.options.Store.Bill(billID)
-	if err != nil || bill.Delivered {
-		return
-	}
-	bill.Delivered = true
-	done := c.system.Begin()
-	c.options.Store.CommitThen(func(err error) {
-		defer done()
-		if err != nil {
-			c.options.Log.Error("note that a result was delivered", "bill", billID, "error", err)
-		}
-	}, Entry{Bill: &bill})
 }
 
 // askToEnd asks and waits for the outcome even if the caller has left. A caller that holds a turn

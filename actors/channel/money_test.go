@@ -77,17 +77,18 @@ func TestLowerVoucherOfKnownRequest(t *testing.T) {
 	f(forged, content, true, mpp.InvalidSignature)
 }
 
-// TestContinuedRequest: the same request with another voucher goes on with the run that
-// it began and whose result it did not get; with the result it is a new one.
+// TestContinuedRequest: the same request with another voucher joins the run that it began, for
+// an hour and unless it asks for a new run.
 func TestContinuedRequest(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 900_000, 0)
 	now := time.Now()
 	m.c.options.now = func() time.Time { return now }
+	newRun := false
 	f := func(voucher byte, request TicketKey, bill string, fresh bool, want string, spent uint64) {
 		t.Helper()
 		a, err := m.c.Admit(context.Background(), &Payment{Standing: Standing{Channel: p.ref.ChannelID}},
-			Order{Key: TicketKey{voucher}, Request: request, Bill: bill, Price: units(10_000)})
+			Order{Key: TicketKey{voucher}, Request: request, Bill: bill, Price: units(10_000), NewRun: newRun})
 		if err != nil || a.Fresh != fresh || a.Bill != want || a.Spent != units(spent) {
 			t.Errorf("%+v, %v; want fresh %t, %s, spent %d", a, err, fresh, want, spent)
 		}
@@ -99,10 +100,16 @@ func TestContinuedRequest(t *testing.T) {
 	f(2, request, second, false, first, 10_000)
 	f(3, TicketKey{201}, second, true, second, 20_000) // another request
 	f(4, TicketKey{}, third, true, third, 30_000)      // one that its client names itself
-	m.c.Delivered(first)
-	eventually(t, "the delivery is on disk", func() bool { b, err := m.book.Bill(first); return err == nil && b.Delivered })
-	f(2, request, fourth, false, first, 30_000) // the voucher is still that of the first
-	f(5, request, fourth, true, fourth, 40_000)
+	if _, err := m.c.Final(context.Background(), first, units(20_000)); err != nil {
+		t.Fatal(err)
+	}
+	f(5, request, fourth, false, first, 30_000)
+	newRun = true
+	f(1, request, fourth, false, first, 30_000) // the voucher that began the first
+	f(5, request, fourth, true, fourth, 40_000) // it paid for nothing before
+	f(5, request, recordid.New(), false, fourth, 40_000)
+	newRun = false
+	f(7, request, recordid.New(), false, fourth, 40_000) // the latest one
 	now = now.Add(continueFor + time.Minute)
 	last := recordid.New()
 	f(6, request, last, true, last, 50_000)

@@ -41,7 +41,6 @@ func TestAdmitJoins(t *testing.T) {
 	f(Bill{}, false)
 	f(Bill{Price: units(10)}, false)
 	f(Bill{Price: units(10), Final: true}, false)
-	f(Bill{Final: true, Price: units(10), Delivered: true}, false)
 	f(Bill{Final: true}, true)
 
 	row := funded(100)

@@ -31,8 +31,6 @@ type Bill struct {
 	// Price is the whole price if Final, otherwise a lower bound.
 	Price tempo.Amount
 	Final bool
-	// the result was written completely to the client's connection
-	Delivered bool
 }
 
 // Debt reports whether the bill is final and not fully paid.
@@ -48,7 +46,8 @@ func (b Bill) Outstanding() tempo.Amount {
 }
 
 // TicketKey is the hash that identifies equal requests: of channel, cumulative amount or
-// Idempotency-Key, route and body; or of channel, route and body alone.
+// Idempotency-Key, route and body; or of
+// payer, route and body alone.
 type TicketKey [32]byte
 
 // Ticket records that a request was admitted, and which run or job it began.

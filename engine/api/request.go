@@ -56,6 +56,8 @@ type Request struct {
 	View    View   `json:"view,omitempty"` // empty: the full view
 	// CallbackURL is told when a job has ended; empty: nobody is.
 	CallbackURL string `json:"callbackUrl,omitempty"`
+	// Fresh asks for a new analysis where the same request was answered a short time ago.
+	Fresh bool `json:"fresh,omitzero"`
 }
 
 // ModelOr is the model that a request gets where unnamed is the one in force for those
@@ -111,7 +113,7 @@ var members = []struct {
 		"must be the name of a model; leave it out for the default",
 		func(r *requestReader, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" },
 	},
-	{"report", "must be a boolean, true or false", readReport},
+	{"report", "must be a boolean, true or false", func(r *requestReader, v jsontext.Value) bool { return readBool(&r.Report, v) }},
 	{"view", "must be one of " + strings.Join(ViewNames(), ", "), readView},
 	{
 		MemberCallback,
@@ -120,10 +122,14 @@ var members = []struct {
 			return readString(&r.CallbackURL, v) && r.CallbackURL != ""
 		},
 	},
+	{MemberFresh, "must be a boolean, true or false", func(r *requestReader, v jsontext.Value) bool { return readBool(&r.Fresh, v) }},
 }
 
 // MemberCallback is the name of CallbackURL in JSON.
 const MemberCallback = "callbackUrl"
+
+// MemberFresh is the name of Fresh in JSON.
+const MemberFresh = "fresh"
 
 // MaxCallback bounds CallbackURL in bytes.
 const MaxCallback = 2048
@@ -157,9 +163,9 @@ func readChainID(r *requestReader, v jsontext.Value) bool {
 	return err == nil && n > 0
 }
 
-func readReport(r *requestReader, v jsontext.Value) bool {
-	r.Report = v.Kind() == 't'
-	return r.Report || v.Kind() == 'f'
+func readBool(to *bool, v jsontext.Value) bool {
+	*to = v.Kind() == 't'
+	return *to || v.Kind() == 'f'
 }
 
 func readView(r *requestReader, v jsontext.Value) bool {

@@ -224,3 +224,17 @@ func TestParseRequestSlug(t *testing.T) {
 	f(`""`, 0)
 	f(`null`, 0)
 }
+
+func TestFresh(t *testing.T) {
+	f := func(v string, want, wantBad bool) {
+		t.Helper()
+		r, err := ParseRequest([]byte(`{"txHash":"0x`+strings.Repeat("a", 64)+`","fresh":`+v+`}`), nil)
+		if (err != nil) != wantBad || r.Fresh != want && !wantBad {
+			t.Errorf("%s: %v, %v", v, r.Fresh, err)
+		}
+	}
+	f("true", true, false)
+	f("false", false, false)
+	f(`"true"`, false, true)
+	f("1", false, true)
+}

@@ -39,9 +39,9 @@ func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
 }
 
 const (
-	putBill = `INSERT INTO bills (id, payer, channel, collected, price, final, delivered) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	putBill = `INSERT INTO bills (id, payer, channel, collected, price, final) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET payer = excluded.payer, channel = excluded.channel, collected = excluded.collected,
-		price = excluded.price, final = excluded.final, delivered = excluded.delivered`
+		price = excluded.price, final = excluded.final`
 	putTicket = `INSERT INTO tickets (key, bill, charged) VALUES ($1, $2, $3)
 		ON CONFLICT (key) DO UPDATE SET bill = excluded.bill, charged = excluded.charged`
 	putIntent = `INSERT INTO intents (id, document) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET document = excluded.document`
@@ -60,7 +60,7 @@ func statementsOf(entries []channel.Entry) (all []statement, err error) {
 			if err := checkID(b.ID); err != nil {
 				return nil, err
 			}
-			add(putBill, b.ID, b.Payer[:], b.Channel[:], b.Collected.String(), b.Price.String(), b.Final, b.Delivered)
+			add(putBill, b.ID, b.Payer[:], b.Channel[:], b.Collected.String(), b.Price.String(), b.Final)
 		}
 		for _, t := range []*channel.Ticket{e.Ticket, e.Request} {
 			if t == nil {
@@ -291,12 +291,12 @@ func (s *Store) Channels(ended bool, from common.Hash, limit int) (rows []sessio
 	return rows, next, nil
 }
 
-const billColumns = `id::text, payer, channel, collected::text, price::text, final, delivered`
+const billColumns = `id::text, payer, channel, collected::text, price::text, final`
 
 func scanBill(r pgx.Row) (b channel.Bill, err error) {
 	var payer, id []byte
 	var collected, price string
-	if err := r.Scan(&b.ID, &payer, &id, &collected, &price, &b.Final, &b.Delivered); err != nil {
+	if err := r.Scan(&b.ID, &payer, &id, &collected, &price, &b.Final); err != nil {
 		return b, err
 	}
 	p := parser{}

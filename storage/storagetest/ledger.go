@@ -167,7 +167,7 @@ func testChannelPaging(f *fixture) {
 
 func testBills(f *fixture) {
 	bill := channel.Bill{
-		ID: f.id(), Payer: common.Address{1}, Channel: common.Hash{2}, Collected: units(3), Price: tempo.MaxAmount, Final: true, Delivered: true,
+		ID: f.id(), Payer: common.Address{1}, Channel: common.Hash{2}, Collected: units(3), Price: tempo.MaxAmount, Final: true,
 	}
 	bare := channel.Bill{ID: f.id()}
 	f.no(f.Commit(channel.Entry{Bill: &bill}, channel.Entry{Bill: &bare}))

@@ -101,7 +101,6 @@ func fill(t testing.TB, s stores.Store, seed uint64, n int) {
 				Collected: f.amount(price),
 				Price:     price,
 				Final:     f.IntN(2) == 0,
-				Delivered: f.IntN(2) == 0,
 			}
 			ticket := &channel.Ticket{Key: channel.TicketKey(f.hash()), Bill: b.ID, Charged: f.amount(price)}
 			entries = append(entries, channel.Entry{Channel: c, Bill: b, Ticket: ticket})

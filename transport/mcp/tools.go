@@ -65,6 +65,7 @@ var tools = []tool{
 			"chain":      text(aboutChain + "; leave it out to have it found"),
 			"context":    text("what you want to know, at most 2048 bytes; words such as exploit or triage ask for every check"),
 			"view":       oneOf(aboutView, smallViews),
+			"fresh":      schema{"type": "boolean", "description": "analyse and pay again, although the same was asked within the last hour; without it the analysis of then is returned"},
 			"background": schema{"type": "boolean", "description": "start a job and return its jobId at once, for get_job"},
 		}),
 		output: schema{
@@ -229,6 +230,9 @@ func (a arguments) request() (r api.Request, err error) {
 	}
 	r.TxHash = ref.Hash
 	if r.Context, err = a.text("context"); err != nil {
+		return r, err
+	}
+	if r.Fresh, err = a.flag("fresh"); err != nil {
 		return r, err
 	}
 	c, err := a.chain("chain")

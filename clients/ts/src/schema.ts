@@ -841,6 +841,8 @@ export interface components {
             chainId?: number | string;
             /** @description What you want to know, in your own words, at most 2048 bytes of UTF-8. Words such as exploit, attack, drain, vulnerability or triage have every check told of in nonFindings. */
             context?: string;
+            /** @description Of a service that charges: true asks for a new analysis, which is charged anew. Without it a request that repeats one of the same payer within the hour, with the same body but for this member, joins the analysis of then and costs only what is outstanding of it. A voucher that began an analysis finds that one in any case. Where nothing is charged every request is a new analysis. */
+            fresh?: boolean;
             /**
              * @description Language model of the analysis, model-opus-5 by default. Any other value is rejected, the empty string among them. Where the service runs by rules alone the value has no effect; analysisModel of the result says what was used.
              * @enum {string}
