@@ -14,7 +14,9 @@ type runHead struct {
 	FinishedAt int64        `json:"finishedAt"`
 	Frames     int          `json:"frames,omitzero"` // length of the body
 	// Paid means that the class is job.RunPaid. Records of earlier versions do not have it.
-	Paid bool `json:"paid,omitzero"`
+	Paid      bool   `json:"paid,omitzero"`
+	Error     string `json:"error,omitempty"`
+	ErrorCode string `json:"errorCode,omitempty"`
 }
 
 func (h runHead) parts() []int { return []int{h.Frames} }
@@ -46,9 +48,9 @@ func (s *Store) PutRun(row job.RunRow) error {
 		return job.ErrNotKept
 	}
 	r, paid := runs[row.Class], row.Class == job.RunPaid
-	p, err := r.pack(s, row.ID, runHead{row.State, row.FinishedAt, len(row.Frames), paid}, row.Frames)
+	p, err := r.pack(s, row.ID, runHead{row.State, row.FinishedAt, len(row.Frames), paid, row.Error, row.ErrorCode}, row.Frames)
 	if len(p.body) > job.MaxRunBytes || errors.Is(err, ErrTooLarge) {
-		p, err = r.pack(s, row.ID, runHead{job.RunTooLarge, row.FinishedAt, 0, paid})
+		p, err = r.pack(s, row.ID, runHead{State: job.RunTooLarge, FinishedAt: row.FinishedAt, Paid: paid})
 	}
 	if err != nil {
 		return err
@@ -75,7 +77,10 @@ func (s *Store) Run(id string) (job.RunRow, error) {
 	for class, r := range runs {
 		rid, h, parts, err := r.get(s, id)
 		if err == nil {
-			return job.RunRow{ID: rid.String(), Class: job.RunClass(class), State: h.State, FinishedAt: h.FinishedAt, Frames: parts[0]}, nil
+			return job.RunRow{
+				ID: rid.String(), Class: job.RunClass(class), State: h.State, FinishedAt: h.FinishedAt, Frames: parts[0],
+				Error: h.Error, ErrorCode: h.ErrorCode,
+			}, nil
 		}
 		if !errors.Is(err, api.ErrNoRun) {
 			return job.RunRow{}, err

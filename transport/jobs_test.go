@@ -202,6 +202,7 @@ func TestPoll(t *testing.T) {
 type fakeRuns struct {
 	mu     sync.Mutex
 	frames map[string][]jsontext.Value // nil: errored
+	faults map[string]api.Fault
 	broken bool
 }
 
@@ -217,7 +218,16 @@ func (f *fakeRuns) Finish(id string, _ job.RunClass, frames ...jsontext.Value) e
 	return nil
 }
 
-func (f *fakeRuns) Fail(id string, class job.RunClass) error { return f.Finish(id, class) }
+func (f *fakeRuns) Fail(id string, class job.RunClass, fault api.Fault) error {
+	err := f.Finish(id, class)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.faults == nil {
+		f.faults = make(map[string]api.Fault)
+	}
+	f.faults[id] = fault
+	return err
+}
 
 func (f *fakeRuns) Recover(id string) (*api.RunRecovery, error) {
 	f.mu.Lock()
@@ -230,6 +240,8 @@ func (f *fakeRuns) Recover(id string) (*api.RunRecovery, error) {
 		return nil, errors.New("secret: the disk is gone")
 	case !ok:
 		return nil, api.ErrNoRun
+	case frames == nil && f.faults[id].Code != "" && f.faults[id].Code != api.CodeInternal:
+		return nil, &api.RunFailed{Fault: f.faults[id]}
 	case frames == nil:
 		return nil, api.ErrRunErrored
 	}
@@ -269,7 +281,16 @@ func TestRecover(t *testing.T) {
 	id, body = run(`,"report":true`)
 	page, _ := jsontext.AppendQuote(nil, body)
 	f(id, 200, head(id)+`{"type":"report","requestId":"`+id+`","html":`+string(page)+`}]}`)
-	for _, context := range []string{"nowhere", "pending", "unpaid", "broken", "nothing"} {
+	for _, c := range []struct{ context, code string }{
+		{"nowhere", api.CodeNotFound}, {"pending", api.CodePending}, {"unpaid", api.CodePayment},
+	} {
+		id, body = run(`,"context":"` + c.context + `"`)
+		f(id, 409, strings.TrimSuffix(body, "}")+`,"requestId":"`+id+`"}`)
+		if !strings.Contains(body, `"code":"`+c.code+`"`) {
+			t.Errorf("%s: %s", c.context, body)
+		}
+	}
+	for _, context := range []string{"broken", "nothing"} {
 		id, _ = run(`,"context":"` + context + `"`)
 		f(id, 409, `{"error":"the run ended in an error and left nothing to replay","code":"run_errored","requestId":"`+id+`"}`)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
@@ -42,6 +43,29 @@ func TestInterruptedRun(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	sh.rests()
+}
+
+// TestRecoverInterrupted: the recovery of a run that a crash has cut short says what to do.
+func TestRecoverInterrupted(t *testing.T) {
+	f := func(final, job, atWork bool, wantStatus int, wantCode string) {
+		t.Helper()
+		sh := sellWith(t, spends(0), nil)
+		sh.billed(unknownID, 10_000, 0, final)
+		if job {
+			sh.jobs.jobs[unknownID] = &api.Job{JobID: unknownID, Status: api.JobPending}
+		}
+		if atWork {
+			defer sh.s.runsInProgress.add(unknownID)()
+		}
+		a := sh.ask("GET", "/explain/run/"+unknownID, "")
+		if a.status != wantStatus || !strings.Contains(a.body, `"code":"`+wantCode+`"`) {
+			t.Errorf("final %v, job %v, at work %v: %d %s", final, job, atWork, a.status, a.body)
+		}
+	}
+	f(false, false, false, 409, api.CodeRunInterrupted)
+	f(true, false, false, 404, api.CodeNoRun)
+	f(false, true, false, 404, api.CodeNoRun)
+	f(false, false, true, 409, api.CodeRunAtWork)
 }
 
 // TestInterruptedRunWaits: where there is no slot for it, it is refused without a
@@ -138,8 +162,23 @@ func TestRejoinFaults(t *testing.T) {
 		sh.till.fail("Bill", nil)
 		sh.rests()
 	}
-	f(func() { sh.runs.frames[unknownID] = nil }, `"code":"internal_error"`, "error")
-	f(func() { sh.runs.frames[unknownID] = []jsontext.Value{} }, `"code":"internal_error"`, "error")
+	f(func() { sh.runs.frames[unknownID] = nil }, `"code":"run_errored"`, "error")
+	f(func() { sh.runs.frames[unknownID] = []jsontext.Value{} }, `"code":"run_errored"`, "error")
+	for _, code := range []string{api.CodeNotFound, api.CodePending, api.CodeUnavailable} {
+		f(func() {
+			sh.runs.Fail(unknownID, job.RunPaid, api.Fault{Code: code, Message: "known"})
+		}, `"code":"`+code+`","message":"known"`, "error")
+		sh.till.change(func() { sh.till.bills[unknownID] = channel.Bill{} })
+		sh.billed(unknownID, 10_000, 10_000, true)
+		a := sh.ask("GET", "/explain/run/"+unknownID, "")
+		if a.status != 409 || !strings.Contains(a.body, `"error":"known"`) || !strings.Contains(a.body, `"code":"`+code+`"`) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if strings.Contains(sh.log.String(), "level=ERROR msg=explain") {
+		t.Errorf("known causes are logged as errors:\n%s", sh.log)
+	}
+	sh.runs.faults = nil
 	f(func() { sh.till.fail("Bill", errors.New("the disk is gone")) }, `"code":"internal_error"`, "error")
 	f(func() {
 		sh.till.fail("Bill", errors.New("the disk is gone"))

@@ -267,6 +267,11 @@ func (s *Server) replay(st *stream, p *channel.Payment, job RunSpec) {
 	if err == nil && len(rec.Frames) == 0 {
 		err = api.ErrRunErrored
 	}
+	if errors.Is(err, api.ErrNoRun) {
+		if _, _, cause := s.cfg.Payments.Seller.Outstanding(id); cause != nil {
+			err = cause // why the run did not begin again
+		}
+	}
 	if err != nil {
 		st.end(s.errorEvent(id, err))
 		return

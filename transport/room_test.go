@@ -77,7 +77,9 @@ func (c *classRuns) Finish(id string, class job.RunClass, frames ...jsontext.Val
 	return c.fakeRuns.Finish(id, class, frames...)
 }
 
-func (c *classRuns) Fail(id string, class job.RunClass) error { return c.Finish(id, class) }
+func (c *classRuns) Fail(id string, class job.RunClass, _ api.Fault) error {
+	return c.Finish(id, class)
+}
 
 // TestClassesOfRuns: a record says whether it is sold, streamed or the answer itself. That it
 // is not kept is no error and is not logged.

@@ -21,8 +21,8 @@ type Runs interface {
 	// Finish stores the final frames of a run. Call it before the last of them is sent to
 	// the client, who may ask for them at once.
 	Finish(requestID string, class job.RunClass, frames ...jsontext.Value) error
-	// Fail stores that a run has no frames to replay.
-	Fail(requestID string, class job.RunClass) error
+	// Fail stores that a run has no frames to replay, and the fault that it ended with.
+	Fail(requestID string, class job.RunClass, f api.Fault) error
 	// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored or
 	// api.ErrRunTooLarge.
 	Recover(requestID string) (*api.RunRecovery, error)
@@ -76,8 +76,27 @@ func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.V
 
 const noSuchRun = "no run under this request id: it is unknown, older than 30 days, or was not kept"
 
+const runInterrupted = "the server was interrupted while it worked on the run; repeat the request within the hour: it joins the run, and what was paid counts"
+
+// interrupted reports whether a run is paid for that has neither ended nor is in progress.
+func (s *Server) interrupted(id string) bool {
+	if !s.sold() {
+		return false
+	}
+	bill, _, err := s.cfg.Payments.Seller.Outstanding(id)
+	if err != nil || bill.Final {
+		return false
+	}
+	if s.cfg.Jobs == nil {
+		return true
+	}
+	_, err = s.cfg.Jobs.Job(id) // a job is no run
+	return errors.Is(err, api.ErrNoJob)
+}
+
 // noRun answers why a run cannot be replayed.
 func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err error) {
+	f := api.FaultOf(err)
 	switch {
 	case errors.Is(err, api.ErrNoRun) && atWork:
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter[api.CodeRunAtWork])
@@ -86,6 +105,8 @@ func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err err
 			fasthttp.StatusConflict,
 			wire.RunError{Error: "the run is still at work; ask again soon", Code: api.CodeRunAtWork, RequestID: id},
 		)
+	case errors.Is(err, api.ErrNoRun) && s.interrupted(id):
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: runInterrupted, Code: api.CodeRunInterrupted, RequestID: id})
 	case errors.Is(err, api.ErrNoRun):
 		s.failRun(
 			ctx,
@@ -93,7 +114,7 @@ func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err err
 			wire.RunError{Error: noSuchRun, Code: api.CodeNoRun, RequestID: id},
 		)
 	case errors.Is(err, api.ErrRunErrored):
-		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunErrored.Error(), Code: api.CodeRunErrored, RequestID: id})
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: f.Message, Code: f.Code, RequestID: id})
 	case errors.Is(err, api.ErrRunTooLarge):
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunTooLarge.Error(), Code: api.CodeRunTooLarge, RequestID: id})
 	default:
@@ -147,7 +168,7 @@ func (s *Server) recordRun(spec RunSpec, last any, failure error) bool {
 		frames, err = encodeAll(api.Event{Type: api.EventComplete, RequestID: spec.ID}, last)
 	}
 	if err != nil {
-		err = s.cfg.Runs.Fail(spec.ID, spec.class())
+		err = s.cfg.Runs.Fail(spec.ID, spec.class(), api.FaultOf(err))
 	} else {
 		err = s.cfg.Runs.Finish(spec.ID, spec.class(), frames...)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -54,6 +55,11 @@ func (o Order) RequestKey() TicketKey {
 // Whether the result was sent does not matter: what reached the buffers of a connection may
 // never have been read, and the same request must not be paid twice for that.
 const continueFor = time.Hour
+
+// joinErrorFor is continueFor for a run that found no transaction, or one that no block had: a
+// block or two later that may have changed. It counts from the beginning of the run, because the
+// chains were asked then.
+const joinErrorFor = 15 * time.Second
 
 // Admit charges for a request once: the charge, the bill and the tickets are written together.
 // A request that was admitted before is not charged again. The amount held for the request is
@@ -119,7 +125,7 @@ func (c *Channels) begun(o Order) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	if bill.forNothing() || !c.young(bill.ID) { // a bill that is gone has no id
+	if !c.joinable(bill, o.Price) {
 		return Ticket{}, ErrNoTicket
 	}
 	t = Ticket{Key: o.Key, Bill: bill.ID}
@@ -139,10 +145,24 @@ func (c *Channels) ticket(key TicketKey) (Ticket, Bill, error) {
 	return t, bill, nil
 }
 
-// young reports whether a run or job began less than continueFor ago.
-func (c *Channels) young(id string) bool {
+// joinable reports whether an equal request with another voucher joins the run of a bill, which
+// is empty if it is gone. unit is the price of beginning: a run that cost no more has found no
+// transaction.
+func (c *Channels) joinable(bill Bill, unit tempo.Amount) bool {
+	limit := continueFor
+	if bill.Final && bill.Price.Cmp(unit) <= 0 {
+		limit = joinErrorFor
+	}
+	return !bill.forNothing() && c.age(bill.ID) < limit
+}
+
+// age returns the time since a run or job began. That of an id without a time is endless.
+func (c *Channels) age(id string) time.Duration {
 	began, ok := recordid.TimeOf(id)
-	return ok && c.options.now().Sub(began) < continueFor
+	if !ok {
+		return math.MaxInt64
+	}
+	return c.options.now().Sub(began)
 }
 
 // Begun reports whether an order with this ticket was admitted before.

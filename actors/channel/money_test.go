@@ -109,10 +109,21 @@ func TestContinuedRequest(t *testing.T) {
 	f(5, request, fourth, true, fourth, 40_000) // it paid for nothing before
 	f(5, request, recordid.New(), false, fourth, 40_000)
 	newRun = false
-	f(7, request, recordid.New(), false, fourth, 40_000) // the latest one
+	f(7, request, recordid.New(), false, fourth, 40_000)                              // the latest one
+	if _, err := m.c.Final(context.Background(), second, units(10_000)); err != nil { // no transaction
+		t.Fatal(err)
+	}
+	began := now
+	now = began.Add(joinErrorFor - time.Second)
+	f(8, TicketKey{201}, recordid.New(), false, second, 40_000)
+	now = began.Add(joinErrorFor + time.Second)
+	f(9, request, recordid.New(), false, fourth, 40_000) // it is not an error
+	f(3, TicketKey{201}, recordid.New(), false, second, 40_000)
+	again := recordid.New()
+	f(10, TicketKey{201}, again, true, again, 50_000)
 	now = now.Add(continueFor + time.Minute)
 	last := recordid.New()
-	f(6, request, last, true, last, 50_000)
+	f(6, request, last, true, last, 60_000)
 }
 
 func eventually(t *testing.T, what string, cond func() bool) {

@@ -545,14 +545,24 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%+v, %v; want %s, %v", got, err, frames, want)
 		}
 	}
-	whole, failed, large := recordid.New(), recordid.New(), recordid.New()
+	whole, failed, large, nowhere := recordid.New(), recordid.New(), recordid.New(), recordid.New()
 	frames := []string{`{"type":"complete"}`, `{"type":"result","summary":"a \u2028 b"}`}
-	if err := errors.Join(r.Finish(whole, RunUnmeteredStream, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed, RunUnmeteredBlocking),
+	if err := errors.Join(r.Finish(whole, RunUnmeteredStream, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed, RunUnmeteredBlocking, api.Fault{Code: api.CodeInternal, Message: "internal error"}),
+		r.Fail(nowhere, RunPaid, api.Fault{Code: api.CodeNotFound, Message: "not there"}),
 		store.PutRun(RunRow{ID: large, State: RunTooLarge})); err != nil {
 		t.Fatal(err)
 	}
 	f(whole, nil, frames[0], "{\"type\":\"result\",\"summary\":\"a \u2028 b\"}") // the same value, written shorter
 	f(failed, api.ErrRunErrored)
+	f(nowhere, api.ErrRunErrored)
+	_, err := r.Recover(nowhere)
+	if got := api.FaultOf(err); got != (api.Fault{Code: api.CodeNotFound, Message: "not there"}) {
+		t.Errorf("%+v", got)
+	}
+	_, err = r.Recover(failed)
+	if got := api.FaultOf(err); got.Code != api.CodeRunErrored {
+		t.Errorf("%+v", got)
+	}
 	f(large, api.ErrRunTooLarge)
 	f(recordid.New(), api.ErrNoRun)
 	if err := r.Finish(recordid.New(), RunPaid, jsontext.Value("{")); err == nil {

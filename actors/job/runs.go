@@ -61,16 +61,22 @@ func (r *Runs) Finish(requestID string, class RunClass, frames ...jsontext.Value
 	return r.store.PutRun(RunRow{ID: requestID, Class: class, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: all})
 }
 
-// Fail stores that a run has no frames to replay. It returns ErrNotKept as Finish does.
-func (r *Runs) Fail(requestID string, class RunClass) error {
+// Fail stores that a run has no frames to replay, and why if the caller may know the cause. It
+// returns ErrNotKept as Finish does.
+func (r *Runs) Fail(requestID string, class RunClass, f api.Fault) error {
 	if !r.Keeps(class) {
 		return ErrNotKept
 	}
-	return r.store.PutRun(RunRow{ID: requestID, Class: class, State: RunErrored, FinishedAt: time.Now().Unix()})
+	if f.Code == api.CodeInternal {
+		f = api.Fault{}
+	}
+	return r.store.PutRun(RunRow{
+		ID: requestID, Class: class, State: RunErrored, FinishedAt: time.Now().Unix(), Error: f.Message, ErrorCode: f.Code,
+	})
 }
 
-// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored,
-// api.ErrRunTooLarge.
+// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored (an *api.RunFailed
+// if the cause is known), api.ErrRunTooLarge.
 func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 	row, err := r.store.Run(requestID)
 	if err != nil {
@@ -78,6 +84,9 @@ func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 	}
 	switch row.State {
 	case RunErrored:
+		if row.ErrorCode != "" {
+			return nil, &api.RunFailed{Fault: api.Fault{Code: row.ErrorCode, Message: row.Error}}
+		}
 		return nil, api.ErrRunErrored
 	case RunTooLarge:
 		return nil, api.ErrRunTooLarge

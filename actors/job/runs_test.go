@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"txlens/actors/recordid"
+	"txlens/engine/api"
 )
 
 // TestKeepRuns: a run of a class that is not kept is not written, and the caller learns it.
@@ -16,7 +17,7 @@ func TestKeepRuns(t *testing.T) {
 		r := NewRuns(store, keep)
 		for _, class := range []RunClass{RunPaid, RunUnmeteredStream, RunUnmeteredBlocking} {
 			kept := slices.Contains(want, class)
-			for _, err := range []error{r.Finish(recordid.New(), class), r.Fail(recordid.New(), class)} {
+			for _, err := range []error{r.Finish(recordid.New(), class), r.Fail(recordid.New(), class, api.Fault{})} {
 				if kept != (err == nil) || !kept && !errors.Is(err, ErrNotKept) || r.Keeps(class) != kept {
 					t.Errorf("%q, class %d: %v", keep, class, err)
 				}

@@ -66,6 +66,8 @@ type RunRow struct {
 	State      RunState
 	FinishedAt int64  // Unix seconds
 	Frames     []byte // a JSON array of objects; nil unless replayable
+	Error      string // message and code of the error; empty unless errored for a known cause
+	ErrorCode  string
 }
 
 // RunStore keeps run records for api.RunRetention from the time in their id. It is safe for

@@ -13,6 +13,7 @@ import (
 
 	"txlens/actors/channel"
 	"txlens/engine/api"
+	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
@@ -364,6 +365,13 @@ func TestDebtRefuses(t *testing.T) {
 	f("two debts, money for one", 100_000, 70_000, 10_000, true, 60_000, debtOf("a", 60_000, 0), debtOf("b", 60_000, 0))
 	f("two debts, money for part of one", 60_000, 30_000, 10_000, false, 30_000, debtOf("a", 60_000, 0), debtOf("b", 60_000, 0))
 	f("paid ones are none", 60_000, 10_000, 0, true, 0, debtOf("a", 60_000, 60_000))
+}
+
+// TestEvidenceCostsMore: the ledger tells a run without a transaction by its price.
+func TestEvidenceCostsMore(t *testing.T) {
+	if meter.Owed(0) <= meter.Cent {
+		t.Errorf("an analysis costs %d and its beginning %d", meter.Owed(0), meter.Cent)
+	}
 }
 
 // TestFix: the price is that of what was delivered.

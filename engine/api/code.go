@@ -5,24 +5,25 @@ import "slices"
 // Codes tell programs what an error is about, where the status alone does not.
 // ErrorCodes says of each where it stands, what it means and what to do.
 const (
-	CodeInternal    = "internal_error"
-	CodeNotFound    = "transaction_not_found"
-	CodePending     = "transaction_pending"
-	CodeInvalid     = "invalid_request"
-	CodeBusy        = "busy"
-	CodeStopping    = "stopping"
-	CodePayment     = "upstream_payment_unavailable"
-	CodeUnavailable = "upstream_unavailable"
-	CodeJobsOff     = "jobs_off"
-	CodeDeadline    = "deadline_passed"
-	CodeInterrupted = "interrupted"
-	CodeNoRun       = "run_not_found"
-	CodeRunAtWork   = "run_in_progress"
-	CodeRunErrored  = "run_errored"
-	CodeRunTooLarge = "run_too_large"
-	CodeUseSSE      = "use_metered_sse"
-	CodeDeposit     = "deposit_below_minimum"
-	CodeUnpaid      = "payment_incomplete"
+	CodeInternal       = "internal_error"
+	CodeNotFound       = "transaction_not_found"
+	CodePending        = "transaction_pending"
+	CodeInvalid        = "invalid_request"
+	CodeBusy           = "busy"
+	CodeStopping       = "stopping"
+	CodePayment        = "upstream_payment_unavailable"
+	CodeUnavailable    = "upstream_unavailable"
+	CodeJobsOff        = "jobs_off"
+	CodeDeadline       = "deadline_passed"
+	CodeInterrupted    = "interrupted"
+	CodeNoRun          = "run_not_found"
+	CodeRunAtWork      = "run_in_progress"
+	CodeRunErrored     = "run_errored"
+	CodeRunInterrupted = "run_interrupted"
+	CodeRunTooLarge    = "run_too_large"
+	CodeUseSSE         = "use_metered_sse"
+	CodeDeposit        = "deposit_below_minimum"
+	CodeUnpaid         = "payment_incomplete"
 )
 
 // ErrorCode is what a caller should know of one code.
@@ -75,18 +76,21 @@ var errorCodes = []ErrorCode{
 	{Code: CodeInterrupted, Job: true,
 		Meaning: "The server crashed twice while it worked on the job.",
 		Action:  "Submit it again once; if that ends the same way, this transaction is the cause: report it."},
-	{Code: CodeNoRun, Status: 404,
+	{Code: CodeNoRun, Status: 404, Event: true,
 		Meaning: "There is no run under this request id: it is unknown, older than 30 days, or runs are not kept here.",
 		Action:  "Check the id; else ask for the analysis anew."},
 	{Code: CodeRunAtWork, Status: 409,
 		Meaning: "The run is still at work.",
 		Action:  "Ask again after the seconds that Retry-After names."},
-	{Code: CodeRunErrored, Status: 409,
-		Meaning: "The run ended in an error and left nothing to replay.",
+	{Code: CodeRunErrored, Status: 409, Event: true,
+		Meaning: "The run ended in an error and left nothing to replay. Where the cause is known, its own code stands in place of this one.",
 		Action:  "Ask for the analysis anew."},
-	{Code: CodeRunTooLarge, Status: 409,
+	{Code: CodeRunInterrupted, Status: 409, Metered: true,
+		Meaning: "The server was interrupted while it worked on the run, before there was a result. What was paid is kept for it.",
+		Action:  "Repeat the request within the hour: it joins the run, and what was paid counts. Otherwise that money becomes credit of its channel."},
+	{Code: CodeRunTooLarge, Status: 409, Event: true,
 		Meaning: "The result of the run was too large to be kept.",
-		Action:  "Ask for the analysis anew and read the stream to its end, or submit it as a job."},
+		Action:  "Ask for the analysis anew, where it is sold with fresh: true, and read the stream to its end; or submit it as a job."},
 	{Code: CodeUseSSE, Status: 402, Metered: true,
 		Meaning: "Not a bill: a paid POST /explain is answered as a stream only.",
 		Action:  "Repeat it with Accept: text/event-stream through a client that speaks MPP sessions, or use POST /explain/async."},

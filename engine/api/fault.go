@@ -15,6 +15,14 @@ type Fault struct {
 	Message string
 }
 
+// RunFailed is what the record of a run has that ended in an error: the fault that its caller
+// was told. It is an ErrRunErrored.
+type RunFailed struct{ Fault }
+
+func (e *RunFailed) Error() string { return ErrRunErrored.Error() + ": " + e.Message }
+
+func (e *RunFailed) Is(target error) bool { return target == ErrRunErrored }
+
 // unpaid is implemented by errors that mean: the service could not pay one of its
 // own upstreams. The caller's payment has no part in it.
 type unpaid interface {
@@ -33,6 +41,9 @@ func FaultOf(err error) Fault {
 	}
 	if pay, ok := errors.AsType[unpaid](err); ok && pay.UpstreamPayment() {
 		return Fault{CodePayment, "the service could not pay one of its upstream providers"}
+	}
+	if failed, ok := errors.AsType[*RunFailed](err); ok {
+		return failed.Fault
 	}
 	if nowhere, ok := errors.AsType[*NotFoundError](err); ok {
 		return Fault{CodeNotFound, nowhere.Error()}
@@ -64,6 +75,9 @@ var faults = []struct {
 	{ErrFull, Fault{CodeBusy, ErrFull.Error() + "; try again later"}},
 	{ErrUnpaid, Fault{CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time"}},
 	{ErrStopping, Fault{CodeStopping, ErrStopping.Error() + "; try again soon"}},
+	{ErrNoRun, Fault{CodeNoRun, ErrNoRun.Error()}},
+	{ErrRunErrored, Fault{CodeRunErrored, ErrRunErrored.Error()}},
+	{ErrRunTooLarge, Fault{CodeRunTooLarge, ErrRunTooLarge.Error()}},
 	{ErrDeadline, Fault{CodeDeadline, ErrDeadline.Error()}},
 	{context.DeadlineExceeded, Fault{CodeDeadline, ErrDeadline.Error()}},
 }

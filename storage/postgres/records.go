@@ -205,9 +205,9 @@ func (s *Store) each(sql string, args []any, f func(pgx.Rows) error) error {
 	})
 }
 
-const putRun = `INSERT INTO runs (id, class, state, finished_at, length, body) VALUES ($1, $2, $3, $4, $5, $6)
+const putRun = `INSERT INTO runs (id, class, state, finished_at, length, body, error, error_code) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 	ON CONFLICT (id) DO UPDATE SET class = excluded.class, state = excluded.state, finished_at = excluded.finished_at,
-	length = excluded.length, body = excluded.body`
+	length = excluded.length, body = excluded.body, error = excluded.error, error_code = excluded.error_code`
 
 // PutRun creates or replaces a record.
 func (s *Store) PutRun(row job.RunRow) error {
@@ -221,7 +221,7 @@ func (s *Store) PutRun(row job.RunRow) error {
 	if err != nil {
 		return fmt.Errorf("store run %s: %w", row.ID, err)
 	}
-	args := []any{row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body}
+	args := []any{row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body, row.Error, row.ErrorCode}
 	if err := s.apply(len(body), statement{sql: putRun, args: args}); err != nil {
 		return fmt.Errorf("store run: %w", err)
 	}
@@ -234,8 +234,11 @@ func (s *Store) Run(id string) (job.RunRow, error) {
 		return job.RunRow{}, api.ErrNoRun
 	}
 	row, class, state, length, body := job.RunRow{}, int64(0), "", int64(0), []byte(nil)
-	const sql = `SELECT id::text, class, state, finished_at, length, body FROM runs WHERE id = $1`
-	if err := s.row(api.ErrNoRun, sql, []any{id}, &row.ID, &class, &state, &row.FinishedAt, &length, &body); err != nil {
+	const sql = `SELECT id::text, class, state, finished_at, length, body, error, error_code FROM runs WHERE id = $1`
+	err := s.row(
+		api.ErrNoRun, sql, []any{id}, &row.ID, &class, &state, &row.FinishedAt, &length, &body, &row.Error, &row.ErrorCode,
+	)
+	if err != nil {
 		return job.RunRow{}, err
 	}
 	parts, err := s.unpack(body, length)

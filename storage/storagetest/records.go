@@ -68,6 +68,7 @@ func testRuns(f *fixture) {
 		rows = append(rows,
 			job.RunRow{ID: f.id(), Class: class, State: job.RunReplayable, FinishedAt: 7, Frames: []byte(`[{"type":"complete"}]`)},
 			job.RunRow{ID: f.id(), Class: class, State: job.RunErrored, FinishedAt: 8},
+			job.RunRow{ID: f.id(), Class: class, State: job.RunErrored, FinishedAt: 8, Error: "not found", ErrorCode: api.CodeNotFound},
 			job.RunRow{ID: f.id(), Class: class, State: job.RunTooLarge, FinishedAt: 9},
 		)
 	}

@@ -289,7 +289,7 @@ func opRecover() operation {
 			{status: 200, text: "The final frames.", bodies: []media{jsonOf("RunRecovery")}, headers: []string{"Payment-Receipt"}},
 			challenge("A balance is outstanding: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			runError(404, api.CodeNoRun),
-			withRetry(runError(409, api.CodeRunErrored, api.CodeRunTooLarge, api.CodeRunAtWork)),
+			withRetry(runError(409, api.CodesOf(ofRunConflicts)...)),
 		}, sessions, onPaid),
 	}
 }

@@ -94,7 +94,7 @@ var memberDetails = map[string]schema{
 	"RunRecovery.requestId":       {"format": "uuid"},
 	"RunRecovery.frames":          {"items": schema{"anyOf": []any{ref("CompleteEvent"), ref("ResultEvent"), ref("ReportEvent")}}},
 	"ErrorBody.code": {
-		"enum": anys(api.CodesOf(func(c api.ErrorCode) bool { return c.Status != 0 && !c.Metered && !ofRuns(c) })),
+		"enum": anys(api.CodesOf(func(c api.ErrorCode) bool { return c.Status != 0 && !c.Metered && !slices.Contains(runStates, c.Code) })),
 	},
 	"RunError.code":                     {"enum": anys(api.CodesOf(ofRuns))},
 	"RunError.requestId":                {"format": "uuid"},
@@ -139,9 +139,20 @@ const (
 // quantity is a number in hex as in JSON-RPC; empty if unknown.
 const quantity = "^(0x[0-9a-f]+)?$"
 
-// ofRuns are the codes of GET /explain/run/{requestId} only.
+// runStates are the codes of GET /explain/run/{requestId} only.
+var runStates = []string{api.CodeNoRun, api.CodeRunErrored, api.CodeRunTooLarge, api.CodeRunAtWork, api.CodeRunInterrupted}
+
+// ofRuns picks the codes of GET /explain/run/{requestId}.
 func ofRuns(c api.ErrorCode) bool {
-	return slices.Contains([]string{api.CodeNoRun, api.CodeRunErrored, api.CodeRunTooLarge, api.CodeRunAtWork}, c.Code)
+	return c.Code == api.CodeNoRun || ofRunConflicts(c)
+}
+
+// ofRunConflicts picks the codes of a run that cannot be replayed: its state, or the cause of its
+// error.
+func ofRunConflicts(c api.ErrorCode) bool {
+	return c.Code != api.CodeNoRun && slices.Contains(append([]string{
+		api.CodeNotFound, api.CodePending, api.CodeUnavailable, api.CodePayment, api.CodeDeadline, api.CodeStopping, api.CodeUnpaid,
+	}, runStates...), c.Code)
 }
 
 func anys[T any](list []T) []any {

@@ -787,7 +787,7 @@ export interface components {
              * @description For programs.
              * @enum {string}
              */
-            code: "internal_error" | "transaction_not_found" | "upstream_unavailable" | "transaction_pending" | "invalid_request" | "stopping" | "payment_incomplete";
+            code: "internal_error" | "transaction_not_found" | "upstream_unavailable" | "transaction_pending" | "invalid_request" | "stopping" | "run_not_found" | "run_errored" | "run_too_large" | "payment_incomplete";
             /** @description For people. */
             message: string;
             /** @description The request that replays the run, as GET /explain/run/{requestId}; there when the run can be recovered. */
@@ -1513,7 +1513,7 @@ export interface components {
              * @description For programs.
              * @enum {string}
              */
-            code: "run_not_found" | "run_in_progress" | "run_errored" | "run_too_large";
+            code: "transaction_not_found" | "upstream_unavailable" | "transaction_pending" | "stopping" | "upstream_payment_unavailable" | "deadline_passed" | "run_not_found" | "run_in_progress" | "run_errored" | "run_interrupted" | "run_too_large" | "payment_incomplete";
             /** @description For people. */
             error: string;
             /**
@@ -2752,11 +2752,15 @@ export interface operations {
             /**
              * @description There is nothing to replay.
              *
+             *     `transaction_pending`: A chain knows the transaction, but no block has it yet. Ask again when it is mined: after a block or two of that chain.
+             *
              *     `run_in_progress`: The run is still at work. Ask again after the seconds that Retry-After names.
              *
-             *     `run_errored`: The run ended in an error and left nothing to replay. Ask for the analysis anew.
+             *     `run_errored`: The run ended in an error and left nothing to replay. Where the cause is known, its own code stands in place of this one. Ask for the analysis anew.
              *
-             *     `run_too_large`: The result of the run was too large to be kept. Ask for the analysis anew and read the stream to its end, or submit it as a job.
+             *     `run_interrupted`: The server was interrupted while it worked on the run, before there was a result. What was paid is kept for it. Repeat the request within the hour: it joins the run, and what was paid counts. Otherwise that money becomes credit of its channel.
+             *
+             *     `run_too_large`: The result of the run was too large to be kept. Ask for the analysis anew, where it is sold with fresh: true, and read the stream to its end; or submit it as a job.
              */
             409: {
                 headers: {
@@ -2892,11 +2896,15 @@ export interface operations {
             /**
              * @description There is nothing to replay.
              *
+             *     `transaction_pending`: A chain knows the transaction, but no block has it yet. Ask again when it is mined: after a block or two of that chain.
+             *
              *     `run_in_progress`: The run is still at work. Ask again after the seconds that Retry-After names.
              *
-             *     `run_errored`: The run ended in an error and left nothing to replay. Ask for the analysis anew.
+             *     `run_errored`: The run ended in an error and left nothing to replay. Where the cause is known, its own code stands in place of this one. Ask for the analysis anew.
              *
-             *     `run_too_large`: The result of the run was too large to be kept. Ask for the analysis anew and read the stream to its end, or submit it as a job.
+             *     `run_interrupted`: The server was interrupted while it worked on the run, before there was a result. What was paid is kept for it. Repeat the request within the hour: it joins the run, and what was paid counts. Otherwise that money becomes credit of its channel.
+             *
+             *     `run_too_large`: The result of the run was too large to be kept. Ask for the analysis anew, where it is sold with fresh: true, and read the stream to its end; or submit it as a job.
              */
             409: {
                 headers: {
@@ -3043,11 +3051,15 @@ export interface operations {
             /**
              * @description There is nothing to replay.
              *
+             *     `transaction_pending`: A chain knows the transaction, but no block has it yet. Ask again when it is mined: after a block or two of that chain.
+             *
              *     `run_in_progress`: The run is still at work. Ask again after the seconds that Retry-After names.
              *
-             *     `run_errored`: The run ended in an error and left nothing to replay. Ask for the analysis anew.
+             *     `run_errored`: The run ended in an error and left nothing to replay. Where the cause is known, its own code stands in place of this one. Ask for the analysis anew.
              *
-             *     `run_too_large`: The result of the run was too large to be kept. Ask for the analysis anew and read the stream to its end, or submit it as a job.
+             *     `run_interrupted`: The server was interrupted while it worked on the run, before there was a result. What was paid is kept for it. Repeat the request within the hour: it joins the run, and what was paid counts. Otherwise that money becomes credit of its channel.
+             *
+             *     `run_too_large`: The result of the run was too large to be kept. Ask for the analysis anew, where it is sold with fresh: true, and read the stream to its end; or submit it as a job.
              */
             409: {
                 headers: {
