@@ -11,6 +11,7 @@ import (
 
 // callBack sends the message that a job has ended to the address of its request.
 func (s *Server) callBack(id string, req api.Request, status api.JobStatus, code string) {
+	s.sales.jobStored(id, code)
 	if req.CallbackURL == "" || s.callbacks == nil {
 		return
 	}

@@ -38,6 +38,7 @@ type Sales struct {
 
 	chain   *settle.Client
 	settles bool // there is a key to settle with
+	log     *slog.Logger
 }
 
 // SaleSite is what Sales need of the server around them.
@@ -76,7 +77,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Sales{settles: o.Key != nil}
+	s := &Sales{settles: o.Key != nil, log: site.Log}
 	if s.chain, err = o.SettlementChain(); err != nil {
 		return nil, err
 	}
@@ -92,15 +93,12 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		)
 	}
 	s.Channels = channel.New(site.System, channel.Options{
-		Store: site.Store.PaymentStore, Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels, StateTTL: o.StateTTL,
+		Store: site.Store.PaymentStore, InProgress: s.inProgress(site.Store.Jobs), Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels, StateTTL: o.StateTTL,
 		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, Payee: o.Payee, Operator: operator},
 		MinDeposit: o.MinDeposit, MinVoucherDelta: priceUnit,
 		Limits: channel.PayLimits{
 			VouchersPerSecond: o.VouchersPerSecond, OpensPerMinute: o.OpensPerMinute, OpensPerMinutePerOrigin: o.OpensPerMinutePerIP,
 		},
-	})
-	s.Settler = s.Channels.NewSettler(channel.SettlePolicy{
-		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
 	})
 	s.Watcher = s.Channels.NewWatcher(channel.WatchIntervals{})
 	s.Seller = sale.New(sale.Options{
@@ -117,6 +115,9 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		Jobs:              o.jobShares(site.Jobs),
 		Proxied:           o.OpensPerMinutePerIP <= 0,
 		Log:               site.Log,
+	})
+	s.Settler = s.Channels.NewSettler(channel.SettlePolicy{
+		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
 	})
 	s.Payments = transport.Payments{
 		Payer: s.Channels, Admissions: s.Channels, Snapshots: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, site.BaseURL), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
@@ -210,4 +211,26 @@ func challengeSecret(store stores.Base, dir string) ([]byte, error) {
 		return nil, &OptionError{"DataDir", fmt.Errorf("remove the old file with the secret of the challenges: %w", err)}
 	}
 	return kept, nil
+}
+
+// inProgress returns whether a run or job has begun and will end.
+func (s *Sales) inProgress(jobs job.Store) func(id string) bool {
+	return func(id string) bool {
+		if s.Seller != nil && s.Seller.Run(id) != nil {
+			return true
+		}
+		row, err := jobs.Job(id)
+		return err == nil && row.Status.Unfinished()
+	}
+}
+
+// jobStored ends the bill of a job that was interrupted too often: it has no result to pay for.
+func (s *Sales) jobStored(id, code string) {
+	if s == nil || s.Channels == nil || code != api.CodeInterrupted {
+		return
+	}
+	_, err := s.Channels.Final(context.Background(), id, tempo.Amount{})
+	if err != nil && !errors.Is(err, channel.ErrNoBill) {
+		s.log.Error("end the bill of an interrupted job", "job", id, "error", err)
+	}
 }

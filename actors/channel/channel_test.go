@@ -138,6 +138,18 @@ func (b *bookkeeper) Bill(id string) (Bill, error) {
 	return bill, nil
 }
 
+func (b *bookkeeper) BillsAfter(id string, limit int) (list []Bill, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, bill := range b.bills {
+		if bill.ID > id {
+			list = append(list, bill)
+		}
+	}
+	slices.SortFunc(list, func(a, b Bill) int { return strings.Compare(a.ID, b.ID) })
+	return list[:min(len(list), limit)], nil
+}
+
 func (b *bookkeeper) Debts(payer common.Address) (list []Bill, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,7 +206,7 @@ func openChannels(t *testing.T, book PaymentStore, set ...func(*Options)) *Chann
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	sys := runtime.NewSystem(slog.New(slog.DiscardHandler))
-	o := Options{Store: book}
+	o := Options{Store: book, InProgress: func(string) bool { return true }}
 	for _, f := range set {
 		f(&o)
 	}

@@ -22,9 +22,11 @@ import (
 
 // Options configure the payee's side of payment channels.
 type Options struct {
-	Store  PaymentStore
-	Escrow Escrow
-	Issuer *mpp.Issuer
+	Store PaymentStore
+	// InProgress reports whether a run or job has begun and will end. nil: none.
+	InProgress func(billID string) bool
+	Escrow     Escrow
+	Issuer     *mpp.Issuer
 	// Terms apply to every channel; Terms.Amount is not used. Terms.Sponsor needs a Sender
 	// that co-signs.
 	Terms           tempo.Terms
@@ -64,6 +66,7 @@ var ErrClosed = errors.New("channels are closed")
 type Channels struct {
 	system  *runtime.System
 	options Options
+	began   time.Time // bills before it are of an earlier process
 
 	mu      sync.Mutex
 	refs    map[common.Hash]*channelRef
@@ -132,6 +135,7 @@ func New(sys *runtime.System, o Options) *Channels {
 		o.MaxStateAge = MaxStateAge
 	}
 	c := &Channels{
+		began:  o.now(),
 		system: sys, options: o, refs: make(map[common.Hash]*channelRef), strangerLookups: rate.NewLimiter(rate.Every(time.Second/unknownLookupsPerSecond), unknownLookupsPerSecond),
 		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), operationLocks: locks.New(),
 	}

@@ -116,6 +116,9 @@ func (c *Channels) payOut(
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
 	defer c.operationLocks.Lock(payOutLockName(id))()
+	if err := c.creditInterrupted(own, id); err != nil {
+		return session.Channel{}, err
+	}
 	row, err := c.beginClose(own, id, v, may)
 	if err != nil || row.Status == session.Closed {
 		return row, err

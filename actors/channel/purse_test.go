@@ -121,7 +121,8 @@ func (m *market) restart() {
 		reserve = EscrowOf(m.client)
 	}
 	c := New(sys, Options{
-		Store: m.book, Escrow: reserve, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond, Adopt: m.adopt,
+		InProgress: func(string) bool { return true }, // nothing is interrupted, unless a test says so
+		Store:      m.book, Escrow: reserve, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond, Adopt: m.adopt,
 		Log: slog.New(slog.NewTextHandler(&m.log, nil)), now: m.now, readBackRest: time.Millisecond,
 	})
 	m.c = c

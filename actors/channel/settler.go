@@ -8,6 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/actors/recordid"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
@@ -49,6 +50,9 @@ type Settler struct {
 	c      *Channels
 	policy SettlePolicy
 	rounds rounds
+	// sweptAll: the bills of all ages were looked through for interrupted runs. Used by the
+	// rounds only.
+	sweptAll bool
 }
 
 // NewSettler starts a Settler. Close it before the Channels.
@@ -63,8 +67,9 @@ func (t *Settler) Close() { t.rounds.close() }
 
 // settleRound pays out by policy.
 func (t *Settler) settleRound(ctx context.Context) error {
+	swept := t.sweepInterrupted(ctx)
 	settle, shut, err := t.dueChannels()
-	errs := []error{err}
+	errs := []error{swept, err}
 	for len(settle) > 0 && ctx.Err() == nil {
 		part := settle[:min(len(settle), maxSettled)]
 		settle = settle[len(part):]
@@ -81,6 +86,18 @@ func (t *Settler) settleRound(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// sweepInterrupted ends interrupted runs: of all ages at first, later those that became too old
+// to be joined since.
+func (t *Settler) sweepInterrupted(ctx context.Context) error {
+	from := ""
+	if t.sweptAll {
+		from = recordid.Before(t.c.options.now().Add(-2 * continueFor))
+	}
+	err := t.c.endInterrupted(ctx, from)
+	t.sweptAll = err == nil
+	return err
 }
 
 // quietTime is how long a channel must have been without voucher and charge before the Settler

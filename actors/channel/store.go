@@ -155,6 +155,9 @@ type BillReader interface {
 	// Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at most
 	// MaxDebts.
 	Debts(payer common.Address) ([]Bill, error)
+	// BillsAfter returns up to limit bills with ids above an id, which may be empty, in the
+	// order of their ids.
+	BillsAfter(id string, limit int) ([]Bill, error)
 	// Ticket returns one row, or ErrNoTicket.
 	Ticket(key TicketKey) (Ticket, error)
 }

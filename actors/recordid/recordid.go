@@ -2,6 +2,7 @@
 package recordid
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,4 +20,12 @@ func TimeOf(id string) (t time.Time, ok bool) {
 	}
 	sec, nsec := u.Time().UnixTime()
 	return time.Unix(sec, nsec), true
+}
+
+// Before returns an id that is not above any id made at t or later.
+func Before(t time.Time) string {
+	var u uuid.UUID
+	binary.BigEndian.PutUint64(u[:8], uint64(t.UnixMilli())<<16)
+	u[6], u[8] = 0x70, 0x80
+	return u.String()
 }

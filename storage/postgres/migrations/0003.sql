@@ -5,6 +5,3 @@ ALTER TABLE bills DROP COLUMN delivered;
 -- Why a run ended in an error; empty where it is not known.
 ALTER TABLE runs ADD COLUMN error TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN error_code TEXT NOT NULL DEFAULT '';
-
--- Bills that are not final are looked for after a crash and before a channel is closed.
-CREATE INDEX bills_open ON bills (id) WHERE NOT final;

@@ -1,0 +1,117 @@
+package channel
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"txlens/actors/recordid"
+	"txlens/engine/mpp/tempo"
+)
+
+// TestInterruptedBills: what was collected for a run that was interrupted becomes credit, after
+// the time in which the run may be joined, or before its channel is closed.
+func TestInterruptedBills(t *testing.T) {
+	const collected = 80_000
+	f := func(age time.Duration, earlier, inProgress, final, closes, want bool) {
+		t.Helper()
+		m := newMarket(t, StoreOf(newBookkeeper()))
+		p := m.served(1, 5*dollar, 900_000, 0)
+		ctx, bill := context.Background(), recordid.New()
+		if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{1}, bill, collected); err != nil {
+			t.Fatal(err)
+		}
+		if final {
+			if _, err := m.c.Final(ctx, bill, units(collected)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := time.Now().Add(age)
+		m.c.options.now = func() time.Time { return now }
+		m.c.options.InProgress = func(id string) bool { return inProgress && id == bill }
+		if earlier {
+			m.c.began = now
+		}
+		var err error
+		if closes {
+			err = m.c.creditInterrupted(ctx, p.ref.ChannelID)
+		} else {
+			err = m.c.endInterrupted(ctx, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := m.c.Bill(bill)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := m.book.Channel(p.ref.ChannelID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, credit := units(collected), tempo.Amount{}
+		if want {
+			left, credit = tempo.Amount{}, units(collected)
+		}
+		if b.forNothing() != want || b.Collected != left || row.Credit != credit {
+			t.Errorf("%+v, credit %s; want ended %v", b, row.Credit, want)
+		}
+	}
+	f(continueFor+time.Second, false, false, false, false, true)
+	f(continueFor-time.Minute, false, false, false, false, false)
+	f(continueFor+time.Second, false, true, false, false, false)
+	f(continueFor+time.Second, false, false, true, false, false)
+
+	f(time.Minute, true, false, false, true, true)
+	f(time.Minute, false, false, false, true, false) // of this process: it is about to begin
+	f(time.Minute, true, true, false, true, false)
+	f(time.Minute, true, false, true, true, false)
+}
+
+// TestInterruptedChannelCloses: a close takes nothing for an interrupted run of its channel, and
+// leaves those of other channels.
+func TestInterruptedChannelCloses(t *testing.T) {
+	m := newMarket(t, StoreOf(newBookkeeper()))
+	p, other := m.served(1, 5*dollar, 900_000, 0), m.served(2, 5*dollar, 900_000, 0)
+	ctx := context.Background()
+	mine, theirs := recordid.New(), recordid.New()
+	if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{1}, mine, 80_000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admitOn(ctx, m.c, other.ref.ChannelID, TicketKey{2}, theirs, 80_000); err != nil {
+		t.Fatal(err)
+	}
+	m.c.began, m.c.options.InProgress = time.Now().Add(time.Minute), nil
+	row, err := m.c.CloseChannel(ctx, p.ref.ChannelID)
+	if err != nil || !row.Capture.IsZero() {
+		t.Errorf("captured %s, %v", row.Capture, err)
+	}
+	if b, err := m.c.Bill(mine); err != nil || !b.forNothing() || !b.Collected.IsZero() {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if b, err := m.c.Bill(theirs); err != nil || b.Final {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// TestSettlerSweeps: a round of the settler ends interrupted runs.
+func TestSettlerSweeps(t *testing.T) {
+	m := newMarket(t, StoreOf(newBookkeeper()))
+	p := m.served(1, 5*dollar, 900_000, 0)
+	s := &Settler{c: m.c, policy: SettlePolicy{}.withDefaults()}
+	now := time.Now()
+	m.c.options.now, m.c.options.InProgress = func() time.Time { return now }, nil
+	for i := range 2 {
+		bill := recordid.New()
+		if _, err := admitOn(t.Context(), m.c, p.ref.ChannelID, TicketKey{byte(i)}, bill, 80_000); err != nil {
+			t.Fatal(err)
+		}
+		now = time.Now().Add(continueFor + time.Minute)
+		if err := s.settleRound(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := m.c.Bill(bill); err != nil || !b.forNothing() {
+			t.Errorf("round %d: %+v, %v", i, b, err)
+		}
+	}
+}
