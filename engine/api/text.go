@@ -32,6 +32,26 @@ func OneLine(s string, limit int) string {
 	return strings.TrimRight(s, " ") + "…"
 }
 
+// quoteSigns are what a reader may take for the end of a quotation.
+const quoteSigns = "\"“”„‟«»‹›＂″‶ʺ〝〞〟❝❞"
+
+// Quote is somebody else's text in quotes, on one line of at most limit characters and without
+// quotes of its own, so that it cannot end where it goes on.
+func Quote(s string, limit int) string { return `"` + OneLine(Unquoted(s), limit) + `"` }
+
+// Unquoted is a text without signs that look like quotes.
+func Unquoted(s string) string {
+	if !strings.ContainsAny(s, quoteSigns) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(quoteSigns, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // Piece makes a piece of a longer text fit to be shown: what Clean drops goes, blanks
 // and line breaks stay as they are, since the next piece is to be appended.
 func Piece(s string) string {

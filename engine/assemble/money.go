@@ -121,6 +121,9 @@ func (b *builder) token(a common.Address) label.Token {
 			t.Decimals = &byRule
 		}
 	}
+	if t.Lookalike != "" {
+		t.Symbol, t.Name = t.Imitation(), t.Imitation()
+	}
 	return t
 }
 

@@ -96,11 +96,13 @@ func (b *builder) labelOf(a common.Address) (label.Label, bool) {
 	if l, ok := label.Lookup(b.ev.Chain.ID, a); ok {
 		return l, true
 	}
-	if t, ok := b.ev.Tokens[a]; ok && t.Symbol != "" {
-		return label.Label{Name: t.Symbol + " token", Category: "token", Source: t.Source}, true
+	if l, ok := b.ev.Tokens[a].Label(); ok {
+		return l, true
 	}
-	if c, ok := b.ev.Contracts[a]; ok && c.Name != "" {
-		return label.Label{Name: label.Clean(c.Name), Category: "contract", Source: c.Source}, true
+	if c, ok := b.ev.Contracts[a]; ok {
+		if name := label.Foreign(c.Name); name != "" {
+			return label.Label{Name: name, Category: "contract", Source: c.Source, Origin: label.InSource}, true
+		}
 	}
 	return label.Label{}, false
 }
@@ -117,10 +119,14 @@ func (b *builder) label(a common.Address) string {
 	if !ok {
 		return ""
 	}
-	if head, is := strings.CutSuffix(l.Name, " token"); is && b.verdict_.Roles[a] == "pool" {
-		return head + " pool"
+	name := l.Shown()
+	if head, is := strings.CutSuffix(name, " token"); is && b.verdict_.Roles[a] == "pool" {
+		name = head + " pool"
 	}
-	return l.Name
+	if b.facts.Namesake(a) {
+		name += " (" + b.facts.Abbreviate(a) + ")"
+	}
+	return name
 }
 
 // role is what an address did in the transaction; of one that did nothing in particular it
@@ -199,8 +205,10 @@ func (b *builder) contractsSeen() map[common.Address]bool {
 }
 
 func (b *builder) contractName(a common.Address) string {
-	if c, ok := b.ev.Contracts[a]; ok && c.Name != "" {
-		return label.Clean(c.Name)
+	if c, ok := b.ev.Contracts[a]; ok {
+		if name := label.Foreign(c.Name); name != "" {
+			return name
+		}
 	}
 	return b.text(a)
 }
@@ -215,6 +223,9 @@ func (b *builder) describe(a common.Address) string {
 	}
 	if t, ok := b.ev.Tokens[a]; ok && t.Symbol != "" {
 		text := "token " + t.Symbol
+		if t.Own() {
+			text = "token " + api.Quote(t.Symbol, label.MaxName)
+		}
 		if t.Decimals != nil {
 			text += fmt.Sprintf(", %d decimals", *t.Decimals)
 		}

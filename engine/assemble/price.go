@@ -22,14 +22,14 @@ func (b *builder) quote() {
 		Receipt: b.ev.Receipt, Flow: b.flow, Wrapped: b.ev.Chain.WrappedNative,
 		Decimals: func(a common.Address) (uint8, bool) {
 			_, d := b.coin(a)
-			if d == nil {
+			if d == nil || b.ev.Tokens[a].Lookalike != "" {
 				return 0, false
 			}
 			return *d, true
 		},
 		Price: func(a common.Address) (api.Decimal, bool) {
 			p, ok := b.ev.Prices[a]
-			return p.USD, ok
+			return p.USD, ok && b.ev.Tokens[a].Lookalike == ""
 		},
 		Stable: func(a common.Address) bool {
 			_, ok := label.Stablecoin(id, a)
@@ -58,6 +58,9 @@ func (b *builder) allPriced() bool {
 // price is that of a service, or else of a trade in the transaction if it applies to that
 // amount.
 func (b *builder) price(token common.Address, amount *big.Int) (api.Decimal, bool) {
+	if b.ev.Tokens[token].Lookalike != "" {
+		return api.Decimal{}, false // what is paid for it is not what it is worth
+	}
 	if p, ok := b.ev.Prices[token]; ok {
 		return p.USD, true
 	}

@@ -551,7 +551,7 @@ func callSeen(t *testing.T, kind string, c *facts.CallRule, s *sample) (string, 
 }
 
 // errorWords are the words for errors that are told in a sentence of their own.
-var errorWords = map[string]string{"Error": "reverted: text 1", "Panic": "panicked with the unknown code 1001", "ExecutionFailed": "command 1001 failed",
+var errorWords = map[string]string{"Error": `reverted: "text 1"`, "Panic": "panicked with the unknown code 1001", "ExecutionFailed": "command 1001 failed",
 	"FailedOp": "user operation 1001 failed", "FailedOpWithRevert": "user operation 1001 failed", "WrappedError": "the call of 0x03040506"}
 
 // kindOf is how an act shows in a vote.

@@ -80,5 +80,8 @@ func givers(f *flow.Flow) map[common.Address]bool {
 // bait reports whether a token that no list knows advertises a site or imitates another token.
 func bait(a *facts.Reading, token common.Address) bool {
 	t := a.Tokens[token]
-	return !t.Listed && !a.HasLabel(token) && (t.Lookalike != "" || advertises.MatchString(t.Name) || advertises.MatchString(t.Symbol))
+	if t.Listed || a.HasLabel(token) {
+		return false
+	}
+	return t.Lookalike != "" || advertises.MatchString(t.Name+"\n"+t.Symbol+"\n"+t.Claims)
 }

@@ -162,7 +162,7 @@ func blobsAt(data []byte, head int) (out [][]byte) {
 // text.
 func unknownFailure(data []byte) *Failure {
 	if text := bytes.TrimRight(data, "\x00"); len(text) >= 8 && len(text) <= maxText && printable(text) {
-		return &Failure{Text: fmt.Sprintf("reverted: %s", text)}
+		return &Failure{Text: "reverted: " + api.Quote(string(text), maxMessage)}
 	}
 	if len(data) >= 4 {
 		return &Failure{Text: "reverted with the unknown error 0x" + hex.EncodeToString(data[:4])}
@@ -198,12 +198,13 @@ func sentence(f *Failure) string {
 		if s, _ = f.Args[0].Value.(string); s == "" {
 			return "reverted with an empty message"
 		}
-		return "reverted: " + s
+		return "reverted: " + api.Quote(s, maxMessage)
 	case "Panic(uint256)":
 		code, _ := f.Args[0].Value.(string)
 		return panicText(code)
 	case "FailedOp(uint256,string)", "FailedOpWithRevert(uint256,string,bytes)":
-		s = fmt.Sprintf("user operation %v failed: %v", f.Args[0].Value, f.Args[1].Value)
+		said, _ := f.Args[1].Value.(string)
+		s = fmt.Sprintf("user operation %v failed: %s", f.Args[0].Value, api.Quote(said, maxMessage/2))
 	case "ExecutionFailed(uint256,bytes)":
 		s = fmt.Sprintf("command %v failed", f.Args[0].Value)
 	case "WrappedError(address,bytes4,bytes,bytes)":
@@ -227,6 +228,9 @@ func plainArgs(args []api.Arg) string {
 		switch v := a.Value.(type) {
 		case string:
 			if len(v) <= 80 {
+				if a.Type == "string" {
+					v = api.Quote(v, maxMessage)
+				}
 				parts = append(parts, a.Name+" "+v)
 			}
 		case bool:

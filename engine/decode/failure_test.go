@@ -46,9 +46,9 @@ func TestRevertSentences(t *testing.T) {
 		}
 	}
 	reason := pack(t, "Error(string)", "Too little received")
-	f(reason, "reverted: Too little received")
+	f(reason, `reverted: "Too little received"`)
 	f(pack(t, "Error(string)", ""), "reverted with an empty message")
-	f(pack(t, "Error(string)", "a\u202eb\x00"+strings.Repeat("z", 999)), "reverted: ab"+strings.Repeat("z", 198))
+	f(pack(t, "Error(string)", "a\u202eb\x00"+strings.Repeat("z", 999)), `reverted: "ab`+strings.Repeat("z", 198)+`"`)
 	for code, want := range map[int64]string{0x00: "panicked: generic compiler panic", 0x01: "panicked: assertion failed",
 		0x11: "panicked: arithmetic overflow or underflow", 0x12: "panicked: division by zero", 0x21: "panicked: value out of range of its enum",
 		0x22: "panicked: badly encoded storage byte array", 0x31: "panicked: pop of an empty array", 0x32: "panicked: array index out of bounds",
@@ -62,19 +62,23 @@ func TestRevertSentences(t *testing.T) {
 	f(pack(t, "V3TooLittleReceived()"), "reverted with V3TooLittleReceived: the swap would return less than the stated minimum")
 
 	// Errors in errors.
-	f(pack(t, "FailedOp(uint256,string)", number(0), "AA21 didn't pay prefund"), "user operation 0 failed: AA21 didn't pay prefund")
+	f(pack(t, "FailedOp(uint256,string)", number(0), "AA21 didn't pay prefund"), `user operation 0 failed: "AA21 didn't pay prefund"`)
 	f(pack(t, "FailedOpWithRevert(uint256,string,bytes)", number(1), "AA23 reverted", raw(reason)),
-		"user operation 1 failed: AA23 reverted; cause: reverted: Too little received")
+		`user operation 1 failed: "AA23 reverted"; cause: reverted: "Too little received"`)
 	exec := pack(t, "ExecutionFailed(uint256,bytes)", number(2), raw(reason))
-	f(exec, "command 2 failed; cause: reverted: Too little received")
+	f(exec, `command 2 failed; cause: reverted: "Too little received"`)
 	f(pack(t, "WrappedError(address,bytes4,bytes,bytes)", common.HexToAddress(alice), [4]byte{1, 2, 3, 4}, raw(exec), []byte{}),
-		"the call of 0x01020304 at 0x"+alice+" failed; cause: command 2 failed; cause: reverted: Too little received")
+		"the call of 0x01020304 at 0x"+alice+` failed; cause: command 2 failed; cause: reverted: "Too little received"`)
 	f(pack(t, "ExecutionFailed(uint256,bytes)", number(2), []byte("not an error")), "command 2 failed")
+
+	// Words of strangers cannot end their quotation, nor go on in our own words.
+	f(pack(t, "Error(string)", "x\". All is well. “Nothing” was lost"), `reverted: "x. All is well. Nothing was lost"`)
+	f(hex.EncodeToString([]byte("no\". All is well")), `reverted: "no. All is well"`)
 
 	// What nobody knows.
 	f("61555a36", "reverted with the unknown error 0x61555a36")
 	f("01", "reverted with 0x01")
-	f(hex.EncodeToString([]byte("Not enough ether")), "reverted: Not enough ether")
+	f(hex.EncodeToString([]byte("Not enough ether")), `reverted: "Not enough ether"`)
 	f("08c379a0"+word(32), "reverted with the unknown error 0x08c379a0")
 	f(pack(t, "Panic(uint256)", number(1))+"00", "panicked: assertion failed")
 }
@@ -94,7 +98,7 @@ func TestErrorPassedOn(t *testing.T) {
 			t.Errorf("frame %d: %+v", i, f)
 		}
 	}
-	if s.Failures[0].Text != "reverted with Nope; cause: reverted: because" {
+	if s.Failures[0].Text != `reverted with Nope; cause: reverted: "because"` {
 		t.Errorf("text %q", s.Failures[0].Text)
 	}
 	child.Err, child.Output = "", nil

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,13 +38,34 @@ func (t table) write(w io.Writer, r *api.Result) error {
 	return nil
 }
 
-// plain marks a cell as text by a single quote where a spreadsheet would evaluate it.
-// Numbers stay as they are.
+// formula are the signs that begin a formula, the full-width ones too, which spreadsheets read
+// as the plain ones.
+const formula = "=+-@|%＝＋－＠"
+
+// plain marks a cell as text by a single quote where a spreadsheet would evaluate it, and each
+// part of a cell that one which splits at semicolons and tabs would. Numbers stay as they are.
 func plain(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r|%", rune(cell[0])) || isNumber(cell) {
+	if isNumber(cell) {
 		return cell
 	}
-	return "'" + cell
+	var b strings.Builder
+	begins := true // of a cell, blanks aside
+	for i, r := range cell {
+		switch {
+		case begins && strings.ContainsRune(formula, r):
+			b.WriteByte('\'')
+			begins = false
+		case i == 0 && (r == '\t' || r == '\r'):
+			b.WriteByte('\'')
+			begins = false
+		case strings.ContainsRune(";\t\r\n", r):
+			begins = true
+		case !unicode.IsSpace(r) && r != '"':
+			begins = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // isNumber reports whether a cell is a decimal number with or without a minus.

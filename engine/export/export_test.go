@@ -126,6 +126,18 @@ func TestPlain(t *testing.T) {
 	f("+1", "'+1")
 	f("@SUM(A1)", "'@SUM(A1)")
 	f("\t=1", "'\t=1")
+	f("\r=1", "'\r=1")
+	for _, sign := range []string{"＝", "＋", "－", "＠"} {
+		f(sign+"1+1", "'"+sign+"1+1")
+		f("a;"+sign+"1", "a;'"+sign+"1")
+	}
+	f("a;=1;b", "a;'=1;b")
+	f("a; =1", "a; '=1")
+	f("a;\"=1", "a;\"'=1")
+	f("a\t@x", "a\t'@x")
+	f("a\n-x", "a\n'-x")
+	f(" =1", " '=1")
+	f("a;b=1", "a;b=1")
 }
 
 func TestScaled(t *testing.T) {

@@ -72,6 +72,31 @@ func Canonical(l label.Label) string {
 	return p.Slug
 }
 
+// SymbolShared reports whether another token of the transaction has the same symbol. Those of
+// which nobody vouches for the symbol are marked anyway and do not count.
+func (a *Reading) SymbolShared(token common.Address) bool {
+	a.symbols.Do(func() {
+		a.bearers = make(map[string]int, len(a.Tokens))
+		for _, t := range a.Tokens {
+			if t.Lookalike == "" && !t.Own() {
+				a.bearers[strings.ToLower(t.Symbol)]++
+			}
+		}
+	})
+	return a.bearers[strings.ToLower(a.Token(token).Symbol)] > 1
+}
+
+// Namesake reports whether another address of the transaction has the same label.
+func (a *Reading) Namesake(addr common.Address) bool {
+	a.namesakes.Do(func() {
+		a.holders = make(map[string]int, len(a.Labels))
+		for x := range a.Labels {
+			a.holders[strings.ToLower(a.LabelOf(x).Name)]++
+		}
+	})
+	return a.holders[strings.ToLower(a.LabelOf(addr).Name)] > 1
+}
+
 // HasLabel reports whether anybody vouches for who stands at an address.
 func (a *Reading) HasLabel(addr common.Address) bool {
 	l := a.LabelOf(addr)

@@ -86,6 +86,10 @@ type Reading struct {
 
 	abbreviate    sync.Once
 	abbreviations *api.Abbreviations // of every address that a sentence may name
+	namesakes     sync.Once
+	holders       map[string]int // addresses of each label, in lower case
+	symbols       sync.Once
+	bearers       map[string]int // tokens of each symbol, in lower case
 	ruled         sync.Once
 	byRule        map[common.Address]int // decimals that no table has
 

@@ -184,6 +184,6 @@ func (f *fetcher) storeToken(a common.Address, answers [3][]byte) {
 	if !okSymbol && !okName {
 		return
 	}
-	t.Lookalike = Lookalike(f.chain.ID, a, t.Symbol)
+	t.claim(f.chain.ID)
 	f.out[a] = t
 }

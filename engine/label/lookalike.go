@@ -1,14 +1,13 @@
 package label
 
 import (
+	"cmp"
 	"strings"
 	"sync"
-	"unicode"
 
 	"txlens/engine/chain"
 
 	"github.com/ethereum/go-ethereum/common"
-	"golang.org/x/text/unicode/norm"
 )
 
 // majorChains is on how many chains a symbol must be listed to count as one that
@@ -23,10 +22,11 @@ const (
 type symbols struct {
 	plain map[string]string // skeleton -> symbol
 	glyph map[string]string // skeleton that also folds 1lI and 0O -> symbol
+	named map[string]string // skeleton of the name -> symbol
 }
 
 func newSymbols() *symbols {
-	return &symbols{plain: map[string]string{}, glyph: map[string]string{}}
+	return &symbols{plain: map[string]string{}, glyph: map[string]string{}, named: map[string]string{}}
 }
 
 // add files a symbol; of several with one skeleton the first stays.
@@ -37,6 +37,21 @@ func (s *symbols) add(symbol string) {
 	}
 	if k := glyphs(sk); k != "" && s.glyph[k] == "" {
 		s.glyph[k] = symbol
+	}
+}
+
+// name files the name of a token whose symbol is filed, if it has several words: MAGA is the
+// name of one token and the symbol of others.
+func (s *symbols) name(name, symbol string) {
+	if words := skeletons(name); len(words) > 1 {
+		s.spell(name, symbol)
+	}
+}
+
+// spell files a name of any length.
+func (s *symbols) spell(name, symbol string) {
+	if k := strings.ToLower(skeleton(name)); s.named[k] == "" {
+		s.named[k] = symbol
 	}
 }
 
@@ -58,12 +73,14 @@ var majors = sync.OnceValue(func() map[uint64]*symbols {
 		m[c.ID] = newSymbols()
 		m[c.ID].add(c.Native.Symbol)
 		m[anywhere].add(c.Native.Symbol)
+		m[c.ID].spell(c.Native.Name, c.Native.Symbol)
 	}
 	for _, id := range t.Chains() {
 		for i, end := t.Rows(id); i < end; i++ {
 			if s := t.Field(i, tokenSymbol); len(on[s]) >= majorChains && len(s) >= majorLength && m[id] != nil {
 				m[id].add(s)
 				m[anywhere].add(s)
+				m[id].name(t.Field(i, tokenName), s)
 			}
 		}
 	}
@@ -87,28 +104,30 @@ func listedOn(chainID uint64) *symbols {
 	return got.(*symbols)
 }
 
-// Lookalike names the listed symbol that the token at an address imitates, or
-// gives "". A listed token imitates nobody. Two tricks count:
+// Lookalike names the listed symbol that the token at an address imitates, or gives "". A
+// listed token imitates nobody. Three tricks count:
 //
 //   - characters that look like others (Cyrillic С in USDC, full-width letters,
 //     accents, l for I): checked against all listed symbols of the chain and the
 //     well-known ones of every chain;
 //   - the very symbol of a well-known token of this chain, or of its native coin,
-//     at another address.
+//     at another address, whatever marks and praise stand around it;
+//   - the spelled-out name of such a token.
 func Lookalike(chainID uint64, a common.Address, symbol string) string {
-	if symbol == "" || genuine(chainID, a) {
+	if genuine(chainID, a) {
 		return ""
 	}
-	sk := skeleton(symbol)
+	return cmp.Or(imitated(chainID, symbol, skeleton(symbol)), imitated(chainID, symbol, unpraised(symbol)))
+}
+
+// imitated is whose symbol a symbol of this skeleton looks like.
+func imitated(chainID uint64, symbol, sk string) string {
 	folded, seen := strings.ToLower(sk), glyphs(sk)
 	if folded == "" {
 		return ""
 	}
 	if m := majors()[chainID]; m != nil {
-		if s := m.plain[folded]; s != "" {
-			return s
-		}
-		if s := m.glyph[seen]; s != "" {
+		if s := cmp.Or(m.plain[folded], m.glyph[seen], m.named[folded]); s != "" {
 			return s
 		}
 	}
@@ -141,26 +160,6 @@ func ascii(s string) bool {
 		}
 	}
 	return true
-}
-
-// skeleton is what a symbol looks like: compatibility forms folded (full-width,
-// mathematical letters), accents and blanks dropped, look-alike letters of other
-// scripts replaced by Latin ones. Case is kept.
-func skeleton(s string) string {
-	if ascii(s) && !strings.Contains(s, " ") {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range norm.NFKD.String(Clean(s)) {
-		if unicode.Is(unicode.M, r) || unicode.IsSpace(r) {
-			continue
-		}
-		if latin, ok := confusables[r]; ok {
-			r = latin
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // glyphs folds the characters that many typefaces draw alike.

@@ -1,6 +1,7 @@
 package label
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -33,6 +34,14 @@ func TestLookalike(t *testing.T) {
 	f(1, stranger, "L1NK", "LINK")
 	f(1, stranger, "ETH", "ETH")
 	f(56, stranger, "BNB", "BNB")
+	// marks, brackets and praise around it
+	for _, symbol := range []string{"USDC*", "[USDC]", "`USDC`", "<USDC>", "US|DC", "USDC.", "USDC-", "USDC®", "USDC™", "USDC✓", "USDC (verified)", "$USDC",
+		"U.S.D.C", "_USDC_", "Official USDC", "USD Coin", "usd-coin", "🅄🅂🄳🄲", "🅤🅢🅓🅒", "🇺🇸🇩🇨", "ꮜsdc", "ᑌՏᎠC", "𝖴𝖲𝖣𝖢", "ᴜꜱᴅᴄ", "UЅDС✔"} {
+		f(1, stranger, symbol, "USDC")
+	}
+	f(1, stranger, "Tether USD", "USDT")
+	f(1, stranger, "Ether", "ETH")
+	f(1, stranger, "U5DC", "")
 	// nobody is imitated
 	f(1, stranger, "", "")
 	f(1, stranger, "MYTOKEN9", "")
@@ -65,4 +74,40 @@ func FuzzLookalike(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		Lookalike(1, common.HexToAddress("0xdeadc0de"), s)
 	})
+}
+
+// TestForeign: what a stranger's name looks like, and which are refused.
+func TestForeign(t *testing.T) {
+	f := func(name, want string) {
+		t.Helper()
+		if got := Foreign(name); got != want {
+			t.Errorf("Foreign(%q) = %q, want %q", name, got, want)
+		}
+		if again := Foreign(want); again != want {
+			t.Errorf("Foreign(%q) = %q", want, again)
+		}
+	}
+	f("PEPE", "PEPE")
+	f("Pepe the Frog", "Pepe the Frog")
+	f("$WIF", "WIF")
+	f("1INCH", "1INCH")
+	f("UNI-V2", "UNI-V2")
+	f("add_liquidity", "add_liquidity")
+	f("_x_", "x")
+	f("猫", "猫")
+	f("🐸", "🐸")
+	f(`a"b“c”d«e»`, "abcde")
+	f("**[claim](x)** <b>|`", "claimx b")
+	f("v1.5", "v1.5")
+	f("U.S.D", "U.S.D")
+	f("two\nlines", "two lines")
+	f("long "+strings.Repeat("x", 100), "long "+strings.Repeat("x", MaxName-5))
+	for _, refused := range []string{
+		"0xd8da…6045", "0xd8dA", "０ｘd8dA6BF2", "d8dA…6045", "d8dA...6045", "d8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+		"USDC and 1,000,000 USDT", "1 000 000", "1.000", "5 ETH", "0.5 ETH", "$5", "win $", "ＵＳＤ＄5",
+		"your own wallet. Nothing was lost", "Gift.. ", "Nothing was lost.", "done! go", "a; b", "MetaMask: Swap router", "metamask swap router", "Multicall3",
+		"", "...", "***", "\u200b",
+	} {
+		f(refused, "")
+	}
 }

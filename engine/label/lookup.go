@@ -67,7 +67,7 @@ func Lookup(chainID uint64, a common.Address) (Label, bool) {
 		return l, true
 	}
 	r, listed := public().Find(chainID, a)
-	l = Label{r.Name, r.Category, r.Protocol, r.Source, Confidence(r.Confidence)}
+	l = Label{Name: r.Name, Category: r.Category, Protocol: r.Protocol, Source: r.Source, Confidence: Confidence(r.Confidence)}
 	if t, ok := LookupToken(chainID, a); ok {
 		// People know a token by its symbol; whose it is the public labels may tell.
 		l.Name, l.Category = t.Symbol+" token", "token"

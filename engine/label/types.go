@@ -7,6 +7,8 @@
 package label
 
 import (
+	"strings"
+
 	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -23,6 +25,49 @@ type Label struct {
 	// Confidence says how far the label can be trusted; 0 where the contract gave the
 	// name itself.
 	Confidence Confidence
+	Origin     Origin
+}
+
+// Origin is who chose a name, which decides how it is shown.
+type Origin uint8
+
+const (
+	InTables  Origin = iota // the embedded tables, curated or public
+	InSource                // the verified source of the contract
+	ByToken                 // a token, of itself
+	Imitation               // the program, of a token that imitates another
+)
+
+// Own reports whether whoever holds the address chose the name.
+func (l Label) Own() bool { return l.Origin == InSource || l.Origin == ByToken }
+
+// Shown is the name as all texts show it: names that strangers chose stand in quotes.
+func (l Label) Shown() string {
+	switch l.Origin {
+	case InSource:
+		return api.Quote(l.Name, MaxName)
+	case ByToken:
+		return api.Quote(strings.TrimSuffix(l.Name, tokenSuffix), MaxName) + tokenSuffix
+	}
+	return l.Name
+}
+
+// tokenSuffix ends the label of a token.
+const tokenSuffix = " token"
+
+// Label is the label of a token by its own words; there is none where they are not shown.
+func (t Token) Label() (Label, bool) {
+	switch {
+	case t.Lookalike != "":
+		return Label{Name: t.Imitation(), Category: "token", Source: t.Source, Origin: Imitation}, true
+	case t.Symbol == "":
+		return Label{}, false
+	}
+	l := Label{Name: t.Symbol + tokenSuffix, Category: "token", Source: t.Source}
+	if t.Own() {
+		l.Origin = ByToken
+	}
+	return l, true
 }
 
 // Confidence is how sure the source of a label is.
@@ -82,7 +127,30 @@ type Token struct {
 	Listed    bool   // in an embedded token list
 	Latest    bool   // asked at the latest block: the node keeps no state of the transaction's
 	Lookalike string // symbol of a listed token this one imitates (homoglyph or same symbol, other address)
+	// Claims are the words of a contract as it said them, symbol and name. Rules read them; they
+	// are never shown.
+	Claims string
 }
+
+// claim takes the words of the contract for what they are: what would be read as something
+// else is not shown. A wrapped form may have the name of what it wraps, so a name alone does not
+// make an imitation, but it is not shown either.
+func (t *Token) claim(chainID uint64) {
+	t.Claims = t.Symbol + "\n" + t.Name
+	if t.Lookalike = Lookalike(chainID, t.Address, t.Symbol); t.Lookalike == "" && t.Symbol == "" {
+		t.Lookalike = Lookalike(chainID, t.Address, t.Name)
+	}
+	t.Symbol, t.Name = Foreign(t.Symbol), Foreign(t.Name)
+	if Lookalike(chainID, t.Address, t.Name) != "" {
+		t.Name = ""
+	}
+}
+
+// Own reports whether the symbol is the contract's own word, which nobody vouches for.
+func (t Token) Own() bool { return !t.Listed && t.Source == ruleChain }
+
+// Imitation is how a token that imitates another is called wherever it stands.
+func (t Token) Imitation() string { return "imitation of " + t.Lookalike }
 
 // MaxDecimals bounds the decimals that are believed: 10^77 is the largest power
 // of ten a uint256 holds. What claims more is not a number of decimals.

@@ -90,7 +90,10 @@ func Describe(a *facts.Reading, v *classify.Verdict) Text {
 	default:
 		summary, n = h.unconfirmedSummary(), s.unconfirmedSteps()
 	}
-	return Text{summary, n.steps, n.places}
+	for i := range n.steps {
+		n.steps[i] = once(n.steps[i])
+	}
+	return Text{once(summary), n.steps, n.places}
 }
 
 // unconfirmedSummary says what was asked for by a transaction without a receipt.

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/clearsign"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
+	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -45,7 +47,7 @@ func (a Words) describedValue(v *clearsign.Value) string {
 	case v.Address != nil:
 		return a.Who(*v.Address)
 	case v.Number == nil:
-		return PlainText(v.Text)
+		return api.Quote(label.Printable(v.Text), MaxName)
 	}
 	switch n := v.Number; v.Format {
 	case clearsign.Native:

@@ -2,6 +2,8 @@ package narrate
 
 import (
 	"strings"
+
+	"txlens/engine/api"
 	"txlens/engine/decode"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
@@ -10,15 +12,23 @@ import (
 // why says in words why a frame failed.
 func (a Words) why(f *trace.Frame) string {
 	if fail := a.Failure(f); fail != nil && fail.Text != "" {
-		return strings.TrimSuffix(sentence(fail.Text), ".")
+		return strings.TrimSuffix(closed(sentence(fail.Text)), ".")
 	}
-	if r := sentence(f.RevertReason); r != "" {
+	if r := sentence(api.Unquoted(f.RevertReason)); r != "" {
 		return "reverted with \"" + r + "\""
 	}
 	if vm := sentence(decode.Explain(f.Err)); vm != "" && vm != "failed" { // "failed" is all that a receipt knows
 		return vm
 	}
 	return "no revert reason available"
+}
+
+// closed is a sentence with the quotation closed at whose end it was cut.
+func closed(s string) string {
+	if strings.Count(s, `"`)%2 == 1 {
+		s += `"`
+	}
+	return s
 }
 
 // sentence keeps revert text in one plain line, longer than a name may be.

@@ -341,7 +341,7 @@ func TestHeadlinesOfRecorded(t *testing.T) {
 	want := map[string]string{
 		"0x8f3302868a": "Moved 49.93B raw units of 0xd937…93d3 from 0x6cfd…fef5 to 0x5264…d1cc (execute)",
 		"0x05de590e3a": "Minted NFT 1771480 of CK to 0x2ac8…0e3c, receiving 0.008 ETH from CK token",
-		"0xbfef3ebfad": "Registered ٨٥٠٤.eth for 37 days on ENS, paying 0.015737 ETH",
+		"0xbfef3ebfad": `Registered "٨٥٠٤.eth" for 37 days on ENS, paying 0.015737 ETH`,
 		"0xeef5e4a5a8": "Minted 4 NFTs of 0x8d58…10f1 to 4 addresses through 0x8d58…10f1 (airdropTokens)",
 		"0x216b67f3ad": "Deployed contract 0x05f08b01971cf70bcd4e743a8906790cfb9a8fb8 with 5,587 bytes of code, minting 10,000 NFTs of 0x05f0…8fb8 (0 … 9999) to 0x05f0…8fb8",
 		"0x7e6735c143": "Closed an arbitrage over 3 pools (WETH → USDC → FUN → WETH), gaining 0.048296 WETH for 0xacf0…cdac before the fee, right behind the trade of transaction 0x0374cabd… in pool 0x29f0…dcde",

@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/facts"
+	"txlens/engine/label"
 )
 
 // nameSuffix is what follows a registered label, by the protocol that registers it.
@@ -24,7 +25,7 @@ func (a *headlineWriter) nameHeadline(via string) string {
 			text, _ := arg.Value.(string)
 			switch {
 			case arg.Name == "name" && arg.Type == "string":
-				name = PlainText(text)
+				name = label.Printable(text)
 			case arg.Name == "expires" && arg.Type == "uint256":
 				expires, _ = new(big.Int).SetString(text, 10)
 			}
@@ -36,7 +37,7 @@ func (a *headlineWriter) nameHeadline(via string) string {
 		if a.Decoded.Events[h.Log].Name == "NameRenewed" {
 			s = "Renewed "
 		}
-		return s + name + nameSuffix[h.Slug] + a.until(expires) + on("on", via) + a.paidForName()
+		return s + api.Quote(name+nameSuffix[h.Slug], MaxName+len(nameSuffix[h.Slug])) + a.until(expires) + on("on", via) + a.paidForName()
 	}
 	return verbs[o.Act].past + on("on", via) + a.paidAndReceived()
 }

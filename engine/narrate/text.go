@@ -2,12 +2,15 @@ package narrate
 
 import (
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+
 	"txlens/engine/api"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
-	"unicode"
+	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -83,19 +86,22 @@ func (a Words) Who(addr common.Address) string {
 		return a.digits(addr)
 	}
 	if n := a.labelName(addr); n != "" {
-		if a.full {
+		if a.full || a.LabelOf(addr).Origin != label.InTables || a.Namesake(addr) {
 			n += " (" + a.digits(addr) + ")"
 		}
 		return n
 	}
 	if t, ok := a.Tokens[addr]; ok {
+		if s := a.Symbol(addr); t.Own() || t.Lookalike != "" {
+			return s
+		}
 		if s := PlainText(t.Symbol); s != "" {
 			return s + " (" + a.digits(addr) + ")"
 		}
 	}
 	if c := a.Contracts[addr]; c != nil {
-		if n := PlainText(c.Name); n != "" {
-			return n + " (" + a.digits(addr) + ")"
+		if n := label.Foreign(c.Name); n != "" {
+			return api.Quote(n, MaxName) + " (" + a.digits(addr) + ")"
 		}
 	}
 	return a.digits(addr)
@@ -106,6 +112,12 @@ func (a Words) Who(addr common.Address) string {
 func (a Words) labelName(addr common.Address) string {
 	l := a.LabelOf(addr)
 	switch {
+	case l.Own():
+		n := l.Shown()
+		if head, ok := strings.CutSuffix(n, " token"); ok && a.IsPool(addr) {
+			return head + " pool"
+		}
+		return n
 	case l.Category == "token" && l.Protocol == "":
 		n := PlainText(l.Name)
 		if head, ok := strings.CutSuffix(n, " token"); ok && a.IsPool(addr) {
@@ -131,15 +143,41 @@ func (a Words) Symbol(token common.Address) string {
 	}
 	t := a.Token(token)
 	s := PlainText(t.Symbol)
+	own := t.Own() && !a.HasLabel(token)
+	if own && s != "" {
+		s = api.Quote(label.Printable(t.Symbol), MaxName)
+	}
 	switch {
+	case s == "" && t.Lookalike != "":
+		return t.Imitation() + " (" + a.digits(token) + ")"
 	case s == "" && a.HasLabel(token):
 		return a.labelName(token)
 	case s == "":
 		return a.digits(token)
 	case t.Lookalike != "":
 		return s + " (imitation, " + a.digits(token) + ")"
+	case own, a.SymbolShared(token):
+		return s + " (" + a.digits(token) + ")"
 	}
 	return s
+}
+
+// ownName is a name that the holder of an address chose, with the address.
+var ownName = regexp.MustCompile(`("[^"]*") \((0x[0-9a-f]{4}…[0-9a-f]+)\)`)
+
+// once leaves an address out where it stands behind the same name before in a sentence.
+func once(s string) string {
+	seen := map[string]string{}
+	return ownName.ReplaceAllStringFunc(s, func(m string) string {
+		p := ownName.FindStringSubmatch(m)
+		switch first, ok := seen[p[1]]; {
+		case !ok:
+			seen[p[1]] = p[2]
+		case first == p[2]:
+			return p[1]
+		}
+		return m
+	})
 }
 
 // Amount writes how much of what: "1,250 USDC", "NFT 17 of PUNK", "5,000 raw units of 0x…".

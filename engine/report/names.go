@@ -44,7 +44,7 @@ func namesOf(r *api.Result, only map[api.Addr]string) *names {
 		}
 	}
 	for _, c := range r.Contracts {
-		n.learn(c.Address, c.Name, "")
+		n.learn(c.Address, quoted(c.Name), "")
 	}
 	for i := range r.PrettyTrace {
 		node := &r.PrettyTrace[i]
@@ -71,6 +71,14 @@ func (n *names) learn(a api.Addr, label, role string) {
 	if label = api.OneLine(label, maxLabel); label != "" && label != n.roles[a] && !repeats(label, a) {
 		n.labels[a] = label
 	}
+}
+
+// quoted is the name of a contract, which whoever deployed it chose.
+func quoted(name string) string {
+	if name == "" {
+		return ""
+	}
+	return api.Quote(name, maxLabel-2)
 }
 
 // repeats reports whether a label is the address itself.

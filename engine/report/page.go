@@ -291,9 +291,12 @@ func (n *names) balance(c api.BalanceChange, tokens int) balance {
 	return out
 }
 
+// maxSymbol bounds a symbol, so that "imitation of" leaves room for whom.
+const maxSymbol = 24
+
 // symbol is what a token calls itself, or where it lies.
 func symbol(s string, token api.Addr) string {
-	if s = api.OneLine(s, 16); s != "" {
+	if s = api.OneLine(s, maxSymbol); s != "" {
 		return s
 	}
 	return token.Short()

@@ -66,7 +66,7 @@ func TestFindingsAgree(t *testing.T) {
 	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingEvidence)
 	f("unsure with one", func(_ *assemble.Evidence, x *Finding) {
 		x.Confidence, x.Missing = api.Low, []string{"the source of {address:0x3333…3333}"}
-	}, "the source of SavingsVault ("+vault+")")
+	}, "the source of \"SavingsVault\" ("+vault+")")
 	f("no trace of its own", func(ev *assemble.Evidence, x *Finding) {
 		ev.Tree.Source = "local-replay-quick"
 	}, narrate.MissingTrace())

@@ -113,7 +113,7 @@ func TestFacts(t *testing.T) {
 	f("count:failed", "0 failed calls")
 	f("count:calls:USDC", "! malformed_reference")
 	f("count:victims", "! unknown_kind")
-	f("call:0.0", "SavingsVault, function deposit")
+	f("call:0.0", "\"SavingsVault\" (0x3333…3333), function deposit")
 	f("call:0.7", unknown)
 	f("function:0.0", "deposit")
 	f("function:0", "0xdeadbeef")
@@ -132,7 +132,7 @@ func TestFacts(t *testing.T) {
 	f("block", "block 19,000,000")
 	f("time", "2024-01-11 19:06:40 UTC")
 	f("gas", "21,000 gas")
-	f("address:VAULT", "SavingsVault")
+	f("address:VAULT", "\"SavingsVault\" (0x3333…3333)")
 	f("address:sender", "0x1111…1111")
 	f("address:target", "0x2222…2222")
 	f("address:OTHER", unknown)
@@ -273,11 +273,11 @@ func TestAmbiguous(t *testing.T) {
 			t.Errorf("%s: %q, want %q", s, got, want)
 		}
 	}
-	f("0x3333…3333", "SavingsVault sent 5,000 USDC.")
+	f("0x3333…3333", "\"SavingsVault\" (0x3333…3333) sent 5,000 USDC.")
 	ix.address(addr("0x3333000000000000000000000000000000003333"))
 	f("0x3333…3333", "! ambiguous_address")
-	f("0x33333…3333", "SavingsVault sent 5,000 USDC.")
-	f(vault, "SavingsVault sent 5,000 USDC.")
+	f("0x33333…3333", "\"SavingsVault\" (0x3333…3333) sent 5,000 USDC.")
+	f(vault, "\"SavingsVault\" (0x3333…3333) sent 5,000 USDC.")
 }
 
 // TestReverted: what was undone moved nothing, and what failed says why.

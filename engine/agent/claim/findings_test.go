@@ -61,7 +61,7 @@ func TestExploit(t *testing.T) {
 	if f.Evidence[2].Before != "0x"+strings.Repeat("0", 55)+"218711a00" {
 		t.Errorf("before: %s", f.Evidence[2].Before)
 	}
-	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 7 || r.Summary != "Exploit by reentrancy: An attacker re-entered SavingsVault and took 5,000 USDC for 100 USDC." {
+	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 7 || r.Summary != "Exploit by reentrancy: An attacker re-entered \"SavingsVault\" (0x3333…3333) and took 5,000 USDC for 100 USDC." {
 		t.Errorf("dropped %+v; %q; %q", d, r.Summary, r.Steps)
 	}
 }

@@ -17,8 +17,8 @@ func TestMergedSteps(t *testing.T) {
 	c := exploitCase(t)
 	const (
 		called  = "0x1111…1111 called function 0xdeadbeef of 0x2222…2222."
-		paidIn  = "0x2222…2222 sent 100 USDC to SavingsVault."
-		paidOut = "SavingsVault sent 5,000 USDC to 0x2222…2222."
+		paidIn  = "0x2222…2222 sent 100 USDC to \"SavingsVault\" (0x3333…3333)."
+		paidOut = "\"SavingsVault\" (0x3333…3333) sent 5,000 USDC to 0x2222…2222."
 		fee     = "0x1111…1111 paid a fee of 0.000063 ETH."
 	)
 	if !slices.Equal(c.Result.Steps, []string{called, paidIn, paidOut, fee}) {
@@ -40,14 +40,14 @@ func TestMergedSteps(t *testing.T) {
 	f([]TextRefs{{"The vault sent {usd:log:41} to {address:target}.", nil}}, called, paidIn, paidOut, "The vault sent $5,000 to 0x2222…2222.", fee)
 	f([]TextRefs{{"The other sent {figure:1} to {address:target}.", []string{"log:40"}}}, called, paidIn, paidOut, fee) // there is no figure
 	// One that says all of it covers it, with more said of the place and in other words.
-	f([]TextRefs{{"Then " + same, nil}}, called, paidIn, "Then SavingsVault sent 5,000 USDC to 0x2222…2222.", fee)
-	f([]TextRefs{{"{address:" + vault + "} took {amount:log:40} from {address:target}.", []string{"frame:0.0.0"}}}, called, "SavingsVault took 100 USDC from 0x2222…2222.", paidOut, fee)
+	f([]TextRefs{{"Then " + same, nil}}, called, paidIn, "Then \"SavingsVault\" (0x3333…3333) sent 5,000 USDC to 0x2222…2222.", fee)
+	f([]TextRefs{{"{address:" + vault + "} took {amount:log:40} from {address:target}.", []string{"frame:0.0.0"}}}, called, "\"SavingsVault\" (0x3333…3333) took 100 USDC from 0x2222…2222.", paidOut, fee)
 	again := "It is {address:sender} that called function {selector:0xdeadbeef} of {address:target}."
 	rendered := "It is 0x1111…1111 that called function 0xdeadbeef of 0x2222…2222."
 	f([]TextRefs{{again, []string{"frame:0"}}}, rendered, paidIn, paidOut, fee)
 	f([]TextRefs{{again, []string{"{frame:0.0.1}"}}}, called, paidIn, rendered, paidOut, fee) // of another place
 	all := "{address:sender} had {address:target} (by {selector:0xdeadbeef}) send {amount:log:40} to {address:" + vault + "} and take {amount:log:41} for a fee of {amount:fee}."
-	f([]TextRefs{{all, []string{"tx"}}}, "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to SavingsVault and take 5,000 USDC for a fee of 0.000063 ETH.")
+	f([]TextRefs{{all, []string{"tx"}}}, "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to \"SavingsVault\" (0x3333…3333) and take 5,000 USDC for a fee of 0.000063 ETH.")
 	// Those of the model keep their order.
 	f([]TextRefs{{"It withdrew first, {event:41}.", nil}, {"It deposited then, {event:40}.", nil}}, called, paidIn, paidOut, "It withdrew first, Transfer.", "It deposited then, Transfer.", fee)
 }
