@@ -32,6 +32,9 @@ func newSymbols() *symbols {
 // add files a symbol; of several with one skeleton the first stays.
 func (s *symbols) add(symbol string) {
 	sk := skeleton(symbol)
+	if strings.ContainsAny(symbol, "+$*") {
+		sk = symbol // USD is no imitation of USD+
+	}
 	if k := strings.ToLower(sk); k != "" && s.plain[k] == "" {
 		s.plain[k] = symbol
 	}
@@ -117,7 +120,7 @@ func Lookalike(chainID uint64, a common.Address, symbol string) string {
 	if genuine(chainID, a) {
 		return ""
 	}
-	return cmp.Or(imitated(chainID, symbol, skeleton(symbol)), imitated(chainID, symbol, unpraised(symbol)))
+	return cmp.Or(imitated(chainID, symbol, skeleton(symbol)), imitated(chainID, symbol, unpraised(symbol)), imitated(chainID, symbol, symbol))
 }
 
 // imitated is whose symbol a symbol of this skeleton looks like.

@@ -60,15 +60,9 @@ func skeletons(s string) []string {
 			b.Reset()
 		}
 	}
-	for _, r := range norm.NFKD.String(marks.Replace(Clean(s))) {
-		latin, ok := "", r >= 0x80
-		if ok {
-			latin, ok = drawnLike()[r]
-		}
+	for _, r := range folded(s) {
 		switch {
 		case unicode.Is(unicode.M, r):
-		case ok && latin != "" && wordRune(rune(latin[0])):
-			b.WriteString(latin)
 		case wordRune(r):
 			b.WriteRune(r)
 		case inFrame(r) != 0:
@@ -79,6 +73,27 @@ func skeletons(s string) []string {
 	}
 	end()
 	return words
+}
+
+// folded is a name with each character replaced by the Latin ones it is drawn like, before
+// NFKD and behind it: NFKD makes a sigma of the lunate one, which is drawn like a C.
+func folded(s string) string {
+	if ascii(s) {
+		return s
+	}
+	return fold(norm.NFKD.String(fold(marks.Replace(Clean(s)))))
+}
+
+func fold(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if latin := drawnLike()[r]; latin != "" {
+			b.WriteString(latin)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func inFrame(r rune) rune {

@@ -166,5 +166,5 @@ func Note(data []byte) string {
 			return ""
 		}
 	}
-	return strings.ReplaceAll(sentence(string(data)), "\"", "'")
+	return api.Unquoted(strings.ReplaceAll(sentence(string(data)), "\"", "'"))
 }
