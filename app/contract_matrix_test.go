@@ -237,10 +237,10 @@ func (s *site) fill() {
 
 	refused := stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "the disk is gone"}}
 	s.w.Node.SetFault("debug_traceTransaction", refused)
-	s.partial = s.last(s.request(``))
+	s.partial = s.last(s.request(`,"fresh":true`))
 	s.w.Node.ClearFaults()
 	s.w.Node.SetFault("eth_getTransactionReceipt", refused)
-	s.unreceipt = s.last(s.request(``))
+	s.unreceipt = s.last(s.request(`,"fresh":true`))
 	s.w.Node.ClearFaults()
 
 	var root service.Object
@@ -258,7 +258,7 @@ func (s *site) fill() {
 		}
 		return stdjson.Marshal(root)
 	})
-	s.compressed = s.last(s.request(``))
+	s.compressed = s.last(s.request(`,"fresh":true`))
 	s.w.Node.Handle("debug_traceTransaction", func(params []stdjson.RawMessage) (stdjson.RawMessage, error) {
 		if bytes.Contains(params[1], []byte("prestate")) {
 			return s.w.Tx.StateDiff, nil

@@ -89,7 +89,7 @@ var errorRows = []contractRow{
 	}},
 	{name: "GET /explain/run/{requestId}, 404 / 409, see Endpoints", metered: paidRecoveries, unmetered: recoveries, each: func(t *testing.T, s *site) {
 		s.get("/explain/run/0199d5f0-0000-7000-8000-0000000000ff").Is(t, 404, `"code":"run_not_found"`)
-		s.get(fmt.Sprint("/explain/run/", s.failed[0]["requestId"])).Is(t, 409, `"code":"run_errored"`)
+		s.get(fmt.Sprint("/explain/run/", s.failed[0]["requestId"])).Is(t, 409, `"code":"transaction_not_found"`)
 	}, only: []string{modelMode}},
 }
 

@@ -233,11 +233,11 @@ var matrix = []protocolCase{
 	}},
 	{name: "19 close by any method", run: func(t *testing.T, s *service.Seller) {
 		const run = "/explain/run/0199d5f0-0000-7000-8000-0000000000ff"
-		for _, f := range []struct{ method, path, accept, body string }{
+		for n, f := range []struct{ method, path, accept, body string }{
 			{"POST", service.PathStream, "", ""}, {"HEAD", service.PathStream, "", ""}, {"POST", service.PathStream, "", s.Body(0)}, {"POST", service.PathStream, service.EventStream, `{}`},
 			{"POST", service.PathJobs, "", s.Body(0)}, {"HEAD", service.PathJobs, "", ""}, {"GET", run, "", ""}, {"HEAD", run, "", ""}, {"POST", run, "", ""}, {"POST", "/session/deposit", "", "{}"},
 		} {
-			s.Order(0, s.Open(4*service.Dollar, 3*meter.Cent)).Taken(t)
+			s.Order(n+1, s.Open(4*service.Dollar, 3*meter.Cent)).Taken(t)
 			ch, _ := s.Terms("POST", f.path, service.EventStream, "")
 			got := s.Ask(f.method, f.path, f.accept, f.body, s.Credential(ch, s.Closing(s.Paid)))
 			rc := s.Receipt(got.Header)

@@ -39,7 +39,7 @@ func channelView(c *session.Channel) admin.Channel {
 	d := c.Descriptor
 	v := admin.Channel{
 		ID: c.ID, State: c.Status.String(), Payer: d.Payer, Payee: d.Payee, Operator: d.Operator, Token: d.Token, Signer: d.Signer(),
-		Deposit: c.Deposit, Accepted: c.Highest.Cumulative, Spent: c.Spent, Charges: c.Units, Settled: c.Settled, Unsettled: c.Unsettled(), Excess: c.Excess(), Lost: c.Lost,
+		Deposit: c.Deposit, Accepted: c.Highest.Cumulative, Spent: c.Spent, Credit: c.Credit, Charges: c.Units, Settled: c.Settled, Unsettled: c.Unsettled(), Excess: c.Excess(), Lost: c.Lost,
 		OpenTx: known(c.OpenTx), CloseTx: known(c.CloseTx),
 		CreatedAt: time.UnixMilli(c.CreatedAt).UTC(), ActiveAt: time.UnixMilli(c.ActiveAt).UTC(),
 	}

@@ -133,8 +133,8 @@ func oddTopUps(t *testing.T, s *service.Seller) {
 
 // capturesSpent: whatever the payer signs to close with, what was spent is taken.
 func capturesSpent(t *testing.T, s *service.Seller) {
-	for _, f := range []struct{ signed, closed uint64 }{{1, 1}, {5, 1}, {5, 3}, {5, 5}, {5, 9}, {1, 400}} {
-		s.Order(0, s.Open(4*service.Dollar, f.signed*meter.Cent)).Taken(t)
+	for n, f := range []struct{ signed, closed uint64 }{{1, 1}, {5, 1}, {5, 3}, {5, 5}, {5, 9}, {1, 400}} {
+		s.Order(n, s.Open(4*service.Dollar, f.signed*meter.Cent)).Taken(t)
 		s.Paid = f.closed * meter.Cent
 		s.Close(meter.Cent)
 	}
@@ -483,7 +483,7 @@ func manyVouchers(t *testing.T, s *service.Seller) {
 			defer mu.Unlock()
 			if got.Status == 202 {
 				served++
-			} else if got.Status != 402 {
+			} else if got.Status != 402 && got.Status != 503 { // a stranger has a share of the jobs
 				t.Errorf("%d %s", got.Status, got.Body)
 			}
 		})

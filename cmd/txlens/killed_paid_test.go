@@ -284,8 +284,8 @@ func balance(t *testing.T, chain *sandbox.Chain, rows map[common.Hash]admin.Chan
 		if ch.Open || sum.Cmp(ch.Deposited) != 0 {
 			t.Errorf("channel %s: open %v, deposited %s, captured %s, refunded %s", ch.ID, ch.Open, ch.Deposited, ch.Captured, ch.Refunded)
 		}
-		if !there || ch.Captured.Dec() != row.Spent.String() {
-			t.Errorf("channel %s: captured %s, the server charged %s (known %v)", ch.ID, ch.Captured, row.Spent, there)
+		if served, _ := row.Spent.Sub(row.Credit); !there || ch.Captured.Dec() != served.String() {
+			t.Errorf("channel %s: captured %s, the server charged %s less %s (known %v)", ch.ID, ch.Captured, row.Spent, row.Credit, there)
 		}
 		captured.Add(captured, ch.Captured)
 	}

@@ -419,7 +419,7 @@ func (p *promise) verifyJob(t *testing.T, c *http.Client, base string) (final bo
 func (p *promise) verifyRun(t *testing.T, c *http.Client, base string) {
 	status, body := p.get(t, c, base)
 	if p.frames == nil {
-		if status != http.StatusConflict || !strings.Contains(body, `"code":"run_errored"`) {
+		if status != http.StatusConflict || !strings.Contains(body, `"code":"transaction_not_found"`) {
 			t.Errorf("%s of an error: %d %.300s", p.path, status, body)
 		}
 		return

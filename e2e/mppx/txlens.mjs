@@ -14,7 +14,8 @@ const config = JSON.parse(await readFile(process.argv[2], 'utf8'))
 const { chainId } = await rpc(config.chain, 'sandbox_info')
 const server = new Server(config, chainId, [`--call-price=rpc=${config.callPrice}`])
 
-const body = JSON.stringify({ txHash: config.txHash, chainId: 1 })
+// Each purchase is a new analysis: without fresh, an equal request joins the one before.
+const body = JSON.stringify({ txHash: config.txHash, chainId: 1, fresh: true })
 const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
 const payee = Account.fromSecp256k1(keys.payee)
 

@@ -184,8 +184,13 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) error {
 	case signal == syscall.SIGTRAP|0x80:
 		signal = 0
 		var info kernelCall
-		if _, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, getSyscallInfo, uintptr(tid),
-			unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0); errno != 0 {
+		_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, getSyscallInfo, uintptr(tid),
+			unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
+		switch errno {
+		case 0:
+		case syscall.ESRCH: // another thread ends the process; that this one has ended is told next
+			return nil
+		default:
 			return fmt.Errorf("%w: %w", ErrUnsupported, errno)
 		}
 		if err := t.called(t.threads[tid], info); err != nil {

@@ -48,19 +48,21 @@ type ChannelPage struct {
 
 // Channel is one payment channel. Amounts are base units of the token, as decimal text.
 type Channel struct {
-	ID        common.Hash    `json:"channelId"`
-	State     string         `json:"state"` // opening, active, closing or closed
-	Payer     common.Address `json:"payer"`
-	Payee     common.Address `json:"payee"`
-	Operator  common.Address `json:"operator"`
-	Token     common.Address `json:"token"`
-	Signer    common.Address `json:"signer"` // address that signs the vouchers
-	Deposit   tempo.Amount   `json:"deposit"`
-	Accepted  tempo.Amount   `json:"accepted"` // amount of the highest voucher
-	Spent     tempo.Amount   `json:"spent"`    // amount of the analyses that were delivered
-	Charges   uint64         `json:"charges"`
-	Settled   tempo.Amount   `json:"settled"`   // paid out on chain
-	Unsettled tempo.Amount   `json:"unsettled"` // served and not paid out
+	ID       common.Hash    `json:"channelId"`
+	State    string         `json:"state"` // opening, active, closing or closed
+	Payer    common.Address `json:"payer"`
+	Payee    common.Address `json:"payee"`
+	Operator common.Address `json:"operator"`
+	Token    common.Address `json:"token"`
+	Signer   common.Address `json:"signer"` // address that signs the vouchers
+	Deposit  tempo.Amount   `json:"deposit"`
+	Accepted tempo.Amount   `json:"accepted"` // amount of the highest voucher
+	Spent    tempo.Amount   `json:"spent"`    // amount of the analyses that were delivered
+	// Credit is the part of Spent that was given back, because an analysis cost less in the end.
+	Credit    tempo.Amount `json:"credit,omitzero"`
+	Charges   uint64       `json:"charges"`
+	Settled   tempo.Amount `json:"settled"`   // paid out on chain
+	Unsettled tempo.Amount `json:"unsettled"` // served and not paid out
 	// Excess is what was paid out above what was served, because the payer rejects its refund.
 	Excess tempo.Amount `json:"excess,omitzero"`
 	// Payable is the amount that settling would pay out now, and Obstacle why it is less than

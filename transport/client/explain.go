@@ -64,7 +64,9 @@ type run struct {
 	id     string // requestId, once known
 	heard  int    // events of the analysis so far
 	atWork bool   // when its record was last requested
-	answer *Answer
+	// interrupted: the server ended while it worked on the run
+	interrupted bool
+	answer      *Answer
 }
 
 // buy reads streams until one ends with a result.
@@ -309,6 +311,11 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 	case a != nil || err != nil:
 	case r.atWork:
 		err = &StatusError{Status: http.StatusConflict, Code: api.CodeRunAtWork, Message: "the run is still at work; ask again in a moment"}
+	case r.interrupted:
+		err = &StatusError{
+			Status: http.StatusConflict, Code: api.CodeRunInterrupted,
+			Message: "the server was interrupted while it worked on the run; ask for the analysis again: what was paid counts",
+		}
 	default:
 		err = &StatusError{Status: http.StatusNotFound, Code: api.CodeNoRun, Message: "no run under this id: it is unknown or too old"}
 	}
@@ -321,7 +328,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	if r.id == "" {
 		return nil, nil
 	}
-	r.atWork = false
+	r.atWork, r.interrupted = false, false
 	key := r.key
 	r.key = uuid.NewString() // another request than the stream's
 	defer func() { r.key = key }()
@@ -338,8 +345,9 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 		return nil, unanswered{readRefusal(resp).err()}
 	default:
 		why := readRefusal(resp)
-		if r.atWork = why.code == api.CodeRunAtWork; r.atWork {
-			return nil, nil
+		r.atWork, r.interrupted = why.code == api.CodeRunAtWork, why.code == api.CodeRunInterrupted
+		if r.atWork || r.interrupted {
+			return nil, nil // the same request again waits for the run, or begins it again
 		}
 		return nil, why.err()
 	}
