@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/meter"
 	"txlens/testkit/service"
 	"txlens/testkit/stubnode"
 )
@@ -23,6 +24,8 @@ type upstreamRow struct {
 	event  string // code of the error that ends a stream; empty: a result
 	phase  string // of the partial result, on the rails that tell one; empty: a whole one
 	why    string // in the words of the error, or of the partial result
+	// evidence: a job has a partial result although the blocking answer is an error
+	evidence bool
 }
 
 const (
@@ -42,7 +45,7 @@ var upstreamRows = []upstreamRow{
 	{name: "500, chain not given", method: stubnode.All, fault: stubnode.Fault{Status: 500}, status: 502, code: "upstream_unavailable", event: "upstream_unavailable", why: notReached},
 	{name: "500, chain given", method: stubnode.All, fault: stubnode.Fault{Status: 500}, chain: true, status: 502, code: "upstream_unavailable", event: "upstream_unavailable", why: notReached},
 	{name: "500 of the transaction alone, chain given", method: "eth_getTransactionByHash", fault: stubnode.Fault{Status: 500}, chain: true, status: 200, phase: "transaction", why: "the transaction could not be fetched: " + off},
-	{name: "402 of the receipt", method: "eth_getTransactionReceipt", fault: stubnode.Fault{Status: 402}, status: 502, code: "upstream_payment_unavailable", phase: "transaction", why: cannotPay},
+	{name: "402 of the receipt", method: "eth_getTransactionReceipt", fault: stubnode.Fault{Status: 402}, status: 502, code: "upstream_payment_unavailable", phase: "transaction", why: cannotPay, evidence: true},
 	{name: "500 of the receipt", method: "eth_getTransactionReceipt", fault: stubnode.Fault{Status: 500}, status: 200, phase: "transaction", why: "the receipt could not be fetched: " + off},
 	{name: "402 of the trace", method: "debug_traceTransaction", fault: stubnode.Fault{Status: 402}, status: 200, phase: "trace", why: cannotPay},
 	{name: "401 of the trace", method: "debug_traceTransaction", fault: stubnode.Fault{Status: 401}, status: 200, phase: "trace", why: cannotPay},
@@ -114,14 +117,35 @@ func TestFailedUpstreamsSold(t *testing.T) {
 			}
 			row.endsStream(t, string(text), string(text))
 			row.tellsNoInternals(t, string(text))
+			row.captures(t, s, last)
 
 			s, body = sell()
 			h := &testServer{t: t, base: s.Base, payer: s.Payer}
 			resp, _, _ = s.Buy("POST", service.PathJobs, "", body)
 			_, taken := service.ReadAnswer(t, resp)
 			id, _ := service.Answer{Body: taken}.JSON(t)["jobId"].(string)
-			row.isJob(t, h.paidEnd(id).JSON(t))
+			job := h.paidEnd(id).JSON(t)
+			row.isJob(t, job)
+			result, _ := job["result"].(map[string]any)
+			row.captures(t, s, result)
 		})
+	}
+}
+
+// captures closes the channel: the price of a result is captured, one cent where no chain knows
+// the hash, and nothing for an analysis that failed.
+func (r *upstreamRow) captures(t *testing.T, s *service.Seller, result map[string]any) {
+	t.Helper()
+	var want uint64
+	switch {
+	case r.phase == "probe" || r.phase == "transaction and trace": // a result without evidence
+	case result["costs"] != nil:
+		want = service.Price(t, result)
+	case r.code == "transaction_not_found":
+		want = meter.Cent
+	}
+	if got := s.Manage(s.Closing(s.Paid)); got.Status != 204 || s.Row().Captured.Uint64() != want {
+		t.Errorf("close: %d %s, captured %s, want %d", got.Status, got.Body, s.Row().Captured, want)
 	}
 }
 
@@ -176,7 +200,7 @@ func (r *upstreamRow) endsStream(t *testing.T, last, all string) {
 
 func (r *upstreamRow) isJob(t *testing.T, o service.Object) {
 	t.Helper()
-	if r.code == "" {
+	if r.code == "" || r.evidence {
 		result, _ := o["result"].(map[string]any)
 		if o["status"] != "complete" || result == nil {
 			t.Fatalf("job %.300v", o)

@@ -30,8 +30,13 @@ func (s *generation) runJob(row Row, slot Slot) {
 // analyse returns the row with its last state, or pending if the service stops.
 func (j *Jobs) analyse(ctx context.Context, row Row, slot Slot) Row {
 	res, err := j.o.Analyst.Explain(ctx, Work{ID: row.ID, Request: row.Request, Slot: slot})
-	if err == nil && res == nil {
+	switch {
+	case err == nil && res == nil:
 		err = errors.New("the analysis ended without result and without error")
+	case err != nil && res != nil && !res.Empty():
+		// It shows what is known of the transaction, and its payer is charged for that.
+		j.o.Log.Warn("the result of a job is partial", "job", row.ID, "error", err)
+		err = nil
 	}
 	if err == nil {
 		made := *res
