@@ -343,7 +343,7 @@ func TestDemoIsPaid(t *testing.T) {
 		t.Error("the last transaction is not the failed one")
 	}
 	for _, want := range []string{
-		"its money is worth nothing", "0xc30c589a…      5  $0.00008575      $0.0201029    $0.03 ", "all             62    $0.0009065                    $0.21 ",
+		"its money is worth nothing", "0xc30c589a…      5  $0.00008575      $0.0201029    $0.03 ", "all             62   $0.0009065                    $0.21 ",
 		"$0.0009065 data collection.", "Deposit  $16.00", "Charged  $0.21,", "Refund   $15.79,",
 	} {
 		if !strings.Contains(parts[len(shelf)], want) {
