@@ -60,6 +60,7 @@ func TestThieves(t *testing.T) {
 		thieves.Go(func() { thief.Steal(steal, &attempts, &begun) })
 	}
 	beside := crowd.buy(phase, steal)
+	s.Eventually("a thief is refused", func() bool { return attempts.Load() > begun.Load() })
 	close(steal)
 	thieves.Wait()
 	s.Stop()
@@ -74,7 +75,7 @@ func TestThieves(t *testing.T) {
 	if worst > owedAtMost {
 		t.Errorf("one payer owes %d, more than %d", worst, owedAtMost)
 	}
-	if begun.Load() == 0 || attempts.Load() <= begun.Load() || len(beside.waits) == 0 {
+	if begun.Load() == 0 || len(beside.waits) == 0 {
 		t.Error("too little happened to say anything")
 	}
 }
