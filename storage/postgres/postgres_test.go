@@ -183,7 +183,7 @@ func TestConstraints(t *testing.T) {
 		}
 	}
 	id := recordid.New()
-	f(`INSERT INTO bills VALUES ('`+id+`', '\x00', '\x00', 0, 0, true, true)`, "bills_")
+	f(`INSERT INTO bills VALUES ('`+id+`', '\x00', '\x00', 0, 0, true)`, "bills_")
 	f(`INSERT INTO tickets VALUES (decode(repeat('00', 32), 'hex'), '`+id+`', -1)`, "tickets_charged_check")
 	f(`INSERT INTO tickets VALUES (decode(repeat('00', 32), 'hex'), '`+id+`', 79228162514264337593543950336)`, "tickets_charged_check")
 	f(`INSERT INTO jobs VALUES ('`+id+`', 'odd', 1, '', '', '', 0, 0, '')`, "jobs_status_check")
