@@ -14,12 +14,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/storage"
 	"txlens/testkit/service"
 	"txlens/testkit/size"
 	"txlens/transport/client"
@@ -64,7 +62,7 @@ func TestThieves(t *testing.T) {
 	close(steal)
 	thieves.Wait()
 	s.Stop()
-	unpaid, worst := unpaidOf(t, s.Data)
+	unpaid, worst := service.UnpaidOf(t, s.Data)
 	t.Logf("%d honest payers, %s each phase: %d bought alone, %d beside %d thieves; median wait %s and %s, ratio %.2f; 99th %s and %s",
 		many, phase, len(alone.waits), len(beside.waits), many, alone.at(50), beside.at(50), float64(beside.at(50))/float64(alone.at(50)), alone.at(99), beside.at(99))
 	t.Logf("%d attempts to steal, %d runs begun; %d base units are unpaid in all, %d at most of one payer; the bound is %d each",
@@ -152,40 +150,4 @@ func (c *crowd) buy(phase time.Duration, _ chan struct{}) *bought {
 	all.Wait()
 	slices.Sort(b.waits)
 	return &b
-}
-
-// unpaidOf reads from the books what payers owe: in all, and the one who owes most.
-func unpaidOf(t *testing.T, dir string) (sum, worst uint64) {
-	t.Helper()
-	store, err := storage.Open(dir, storage.Options{ExpireEvery: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	payers := map[common.Address]bool{}
-	for _, ended := range []bool{false, true} {
-		for from := new(common.Hash); from != nil; {
-			rows, next, err := store.Channels(ended, *from, 500)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, row := range rows {
-				payers[row.Descriptor.Payer] = true
-			}
-			from = next
-		}
-	}
-	for payer := range payers {
-		debts, err := store.Debts(payer)
-		if err != nil || len(debts) == channel.MaxDebts {
-			t.Fatalf("%d debts, %v", len(debts), err)
-		}
-		var owed uint64
-		for _, b := range debts {
-			n, _ := b.Outstanding().Uint64()
-			owed += n
-		}
-		sum, worst = sum+owed, max(worst, owed)
-	}
-	return sum, worst
 }

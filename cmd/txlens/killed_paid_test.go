@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,6 +44,7 @@ type spender struct {
 	rnd  *rand.Rand
 
 	answered                     atomic.Int64 // requests that were paid for and answered
+	asked                        int
 	bought, jobs, topUps, closes int
 }
 
@@ -72,7 +74,8 @@ func (s *spender) spend(ctx context.Context, base string) {
 
 // once makes one request. paid says that its voucher was taken and answered.
 func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err error) {
-	req := api.Request{TxHash: s.tx, ChainID: 1}
+	s.asked++
+	req := api.Request{TxHash: s.tx, ChainID: 1, Context: strconv.Itoa(s.asked)} // an equal one would join the one before
 	switch n := s.rnd.IntN(20); {
 	case n == 0 && len(c.Channels()) > 0:
 		before := c.Channels()[0].ID

@@ -127,3 +127,29 @@ func (a *accounts) checkCaptured(t *testing.T, s *Seller) {
 	}
 }
 
+// UnpaidOf reads from the store of a server that has ended what payers owe: in all, and the one
+// who owes most.
+func UnpaidOf(t *testing.T, dir string) (sum, worst uint64) {
+	t.Helper()
+	store := (&Seller{Data: dir}).openStore(t)
+	defer store.Close()
+	var a accounts
+	a.readChannels(t, store)
+	payers := map[common.Address]bool{}
+	for _, row := range a.channels {
+		payers[row.Descriptor.Payer] = true
+	}
+	for payer := range payers {
+		debts, err := store.Debts(payer)
+		if err != nil || len(debts) == channel.MaxDebts {
+			t.Fatalf("%d debts, %v", len(debts), err)
+		}
+		var owed uint64
+		for _, b := range debts {
+			n, _ := b.Outstanding().Uint64()
+			owed += n
+		}
+		sum, worst = sum+owed, max(worst, owed)
+	}
+	return sum, worst
+}
