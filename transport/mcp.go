@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 
+	"txlens/engine/api"
 	"txlens/transport/mcp"
 )
 
@@ -52,7 +53,8 @@ func (s *Server) serveMCP(ctx *fasthttp.RequestCtx) {
 	modern := call.Header.Get("Mcp-Protocol-Version") == mcp.Versions()[0]
 	if !modern && call.Header.Get("Mcp-Session-Id") == "" && e.server.Sessions() >= maxSessions {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
-		fail(ctx, fasthttp.StatusServiceUnavailable, "busy", "too many sessions are open; end one, or use protocol version "+mcp.Versions()[0])
+		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy,
+			"too many sessions are open; end one, or use protocol version "+mcp.Versions()[0])
 		return
 	}
 	conn := ctx.Conn()

@@ -38,7 +38,7 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if !wantsStream(&ctx.Request.Header, "application/json") {
-		if !paid {
+		if !paid || !s.admits(ctx, cr, route) {
 			s.challenge(ctx, route)
 		}
 		fail(
@@ -56,6 +56,13 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 	if p, done := s.pay(ctx, cr, route, pathExplain); !done {
 		s.sell(ctx, route, p, req)
 	}
+}
+
+// admits reports whether a credential passes all checks that need no signature, store and chain.
+// Its client has a channel, or a challenge that it can still answer.
+func (s *Server) admits(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route) bool {
+	_, err := s.cfg.Payments.Issuer.Admit(cr, route, requestShape(ctx), time.Now())
+	return err == nil
 }
 
 // manage answers a request without a body: it can only manage a channel.

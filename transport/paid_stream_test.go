@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"encoding/base64"
 	"bufio"
 	"context"
 	"errors"
@@ -34,6 +35,32 @@ func TestOnlyStreamsAreSold(t *testing.T) {
 	if a.header.Get(mpp.HeaderChallenge) != "" {
 		t.Errorf("%v", a.header)
 	}
+	// A credential that cannot be used is none: its client needs a challenge.
+	unusable := func(name string, credential string) {
+		t.Helper()
+		a := sh.ask("POST", "/explain", goodBody, "Authorization", credential)
+		if ch := sh.challengeOf(a); a.status != 402 || ch == nil {
+			t.Errorf("%s: %d %v %s", name, a.status, a.header, a.body)
+		}
+	}
+	route := sh.s.newOffer("/explain", unitPrice)
+	stale, err := sh.till.issuer.Issue(route, time.Now().Add(-time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := *stale
+	forged.ID = strings.Repeat("A", len(stale.ID))
+	for name, ch := range map[string]*mpp.Challenge{"an expired challenge": stale, "a forged challenge": &forged} {
+		value, err := mpp.NewCredential(ch, voucher(30_000), mpp.Source{}).HeaderValue()
+		if err != nil {
+			t.Fatal(err)
+		}
+		unusable(name, value)
+	}
+	unusable("no base64", "Payment ???")
+	unusable("no object", "Payment "+base64.RawURLEncoding.EncodeToString([]byte("[]")))
+	unusable("a challenge of another path", sh.answerTo("/explain/async", meter.Cent, voucher(30_000)))
+	unusable("a challenge of another price", sh.answerTo("/explain", 2*meter.Cent, voucher(30_000)))
 	sh.wantCalls("")
 }
 
