@@ -119,7 +119,7 @@ func (r *register) change(f func()) { r.mu.Lock(); defer r.mu.Unlock(); f() }
 
 func (r *register) standing() channel.Standing {
 	return channel.Standing{Channel: ref.ChannelID, Payer: descriptor.Payer, Accepted: units(r.accepted), Spent: units(r.spent),
-		Available: units(r.accepted - r.spent - r.held), Deposit: units(r.deposit), Units: r.spent / meter.Cent, Open: true}
+		Available: units(r.accepted - r.spent - r.held), Deposit: units(r.deposit), Open: true}
 }
 
 func (r *register) Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error) {
@@ -249,6 +249,9 @@ func (r *register) Admit(_ context.Context, p *channel.Payment, o channel.Order)
 		r.bills[o.Bill] = channel.Bill{ID: o.Bill, Payer: p.Payer, Channel: p.Channel, Collected: o.Price}
 	}
 	out.Standing = r.standing()
+	if out.Fresh {
+		out.Standing.Consumed = o.Price
+	}
 	return out, nil
 }
 
@@ -278,7 +281,9 @@ func (r *register) Collect(_ context.Context, channelID common.Hash, id string, 
 	r.held -= release
 	b.Collected, _ = b.Collected.Add(due)
 	r.bills[id] = b
-	return b, r.standing(), nil
+	s := r.standing()
+	s.Consumed = due
+	return b, s, nil
 }
 
 func (r *register) Hold(_ context.Context, _ common.Hash, amount tempo.Amount) error {

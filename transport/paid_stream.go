@@ -14,6 +14,7 @@ import (
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
 )
 
 const pathExplain = "/explain"
@@ -125,7 +126,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 	case run == nil:
 		s.rejoin(ctx, p, RunSpec{ID: a.Bill, Request: req})
 	default:
-		v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: e.fan}
+		v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: e.fan, paidBefore: s.paidBefore(a)}
 		s.stream(ctx, RunSpec{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
 	}
 }
@@ -176,6 +177,25 @@ type paidRun struct {
 	slot      *slots.Slot
 	challenge string
 	fan       *fan
+	// paidBefore is what earlier requests paid for the run, which an interruption ended.
+	paidBefore tempo.Amount
+}
+
+// paidBefore returns what was collected for a run before the request that a was admitted for.
+func (s *Server) paidBefore(a channel.Admitted) tempo.Amount {
+	if a.Fresh {
+		return tempo.Amount{}
+	}
+	return s.collected(a.Bill)
+}
+
+// collected returns what was collected for a run so far.
+func (s *Server) collected(id string) tempo.Amount {
+	bill, _, err := s.cfg.Payments.Seller.Outstanding(id)
+	if err != nil {
+		return tempo.Amount{}
+	}
+	return bill.Collected
 }
 
 // begin collects the accruing debt until the analysis ends.
@@ -225,10 +245,11 @@ func (v *paidRun) end() {
 
 // receipt returns the last event of a paid stream.
 func (v *paidRun) receipt() []byte {
-	return v.s.lastReceipt(v.run.ID, v.run.Channel, v.challenge)
+	return v.s.lastReceipt(v.run.ID, v.run.Channel, v.challenge, v.paidBefore)
 }
 
-func (s *Server) lastReceipt(id string, channelID common.Hash, challenge string) []byte {
+// lastReceipt returns the event with the receipt of a run, for what was paid beyond paidBefore.
+func (s *Server) lastReceipt(id string, channelID common.Hash, challenge string, paidBefore tempo.Amount) []byte {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), 5*time.Second)
 	defer cancel()
 	st, err := s.cfg.Payments.Payer.Standing(work, channelID)
@@ -236,7 +257,8 @@ func (s *Server) lastReceipt(id string, channelID common.Hash, challenge string)
 		s.cfg.Log.Error("make a receipt", "request", id, "error", err)
 		return nil
 	}
-	return named(mpp.EventReceipt, st.Receipt(challenge, time.Now()).JSON())
+	charged, _ := s.collected(id).Sub(paidBefore) // zero if more was given back
+	return named(mpp.EventReceipt, st.Receipt(challenge, unitsOf(charged), time.Now()).JSON())
 }
 
 // unpaidRun means that the run is finished and stored, but not fully paid.
@@ -305,7 +327,7 @@ func (s *Server) collectRest(st *stream, p *channel.Payment, id string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { st.trail(s.lastReceipt(id, p.Channel, p.ChallengeID)) }()
+	defer func() { st.trail(s.lastReceipt(id, p.Channel, p.ChallengeID, bill.Collected)) }()
 	if owed.IsZero() {
 		return nil
 	}

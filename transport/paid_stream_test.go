@@ -1,9 +1,9 @@
 package transport
 
 import (
-	"encoding/base64"
 	"bufio"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -105,6 +105,9 @@ func TestPaidStream(t *testing.T) {
 			t.Errorf("%s in %s", kindsOf(a.body), a.body)
 		}
 		last := lastReceiptOf(t, a.body)
+		if first.Units != 1 || last.Units != price/meter.Cent {
+			t.Errorf("%d units at first, %d in all, of %d", first.Units, last.Units, price)
+		}
 		if last.Spent != units(before+price) || last.ChallengeID != first.ChallengeID || last.ChannelID != ref.ChannelID {
 			t.Errorf("%+v", last)
 		}
@@ -306,6 +309,13 @@ func TestUnpaidRun(t *testing.T) {
 		t.Errorf("%s", sh.log)
 	}
 	a = buy(10_000)
+	consumed := func(head, all uint64) {
+		t.Helper()
+		if r, last := sh.wantReceipt(a, 200, sh.till.accepted, 10_000*(1+all)), lastReceiptOf(t, a.body); r.Units != head || last.Units != all {
+			t.Errorf("%d units at first, %d in all; want %d and %d", r.Units, last.Units, head, all)
+		}
+	}
+	consumed(0, 0)
 	sh.wantReceipt(a, 200, 10_000, 10_000)
 	if !sh.till.again {
 		t.Error("a request that has begun is taken for a new one")
@@ -320,8 +330,14 @@ func TestUnpaidRun(t *testing.T) {
 		sh.rests()
 	}
 	paid()
+	if last := lastReceiptOf(t, a.body); last.Units != 1 {
+		t.Errorf("%+v", last)
+	}
 	a = buy(20_000) // and again, for nothing
 	paid()
+	if last := lastReceiptOf(t, a.body); last.Units != 0 || last.Spent != units(20_000) {
+		t.Errorf("%+v", last)
+	}
 	if n := made.Load(); n != 1 {
 		t.Errorf("%d analyses", n)
 	}

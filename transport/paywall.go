@@ -260,10 +260,16 @@ func managed(ctx *fasthttp.RequestCtx, p *channel.Payment) {
 	giveReceipt(ctx, p.Standing, p.ChallengeID)
 }
 
-// giveReceipt adds a receipt to the answer, which then is private to the payer.
+// unitsOf returns the units that an amount pays for. All prices are whole units.
+func unitsOf(charged tempo.Amount) uint64 {
+	n, _ := charged.Uint64()
+	return n / meter.Cent
+}
+
+// giveReceipt adds a receipt for what was charged to the answer, which then is private to the payer.
 func giveReceipt(ctx *fasthttp.RequestCtx, s channel.Standing, challengeID string) {
 	text := receipts.Get().(*[]byte)
-	*text = s.Receipt(challengeID, time.Now()).AppendHeaderValue((*text)[:0])
+	*text = s.Receipt(challengeID, unitsOf(s.Consumed), time.Now()).AppendHeaderValue((*text)[:0])
 	ctx.Response.Header.SetBytesV(mpp.HeaderReceipt, *text) // which copies it
 	receipts.Put(text)
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store, private")

@@ -231,7 +231,7 @@ func TestLastReceiptTime(t *testing.T) {
 		s := New(Config{Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Seller: sale.New(sale.Options{Bills: till, Collector: till, Holder: till}), Issuer: till.issuer, Request: terms}})
 		s.cancel(api.ErrStopping) // it is given while the server stops, too
 		before := time.Now()
-		if b := s.lastReceipt("id", ref.ChannelID, "x"); b != nil || time.Since(before) != 5*time.Second {
+		if b := s.lastReceipt("id", ref.ChannelID, "x", units(0)); b != nil || time.Since(before) != 5*time.Second {
 			t.Errorf("%s after %v", b, time.Since(before))
 		}
 	})

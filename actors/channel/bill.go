@@ -106,7 +106,9 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 	if err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Ticket: t, Fresh: true, Standing: standing(a.row)}, nil
+	s := standing(a.row)
+	s.Consumed = o.Price
+	return Admitted{Ticket: t, Fresh: true, Standing: s}, nil
 }
 
 // begun returns the ticket of the run that an order began before, or ErrNoTicket. A run that
@@ -288,7 +290,9 @@ func (c *Channels) collect(
 	if err != nil {
 		return Bill{}, Standing{}, false, err
 	}
-	return bill, standing(a.row), true, nil
+	s = standing(a.row)
+	s.Consumed = due
+	return bill, s, true, nil
 }
 
 // Final sets the price of a bill once; later calls change nothing. Collected money above the

@@ -45,23 +45,25 @@ type Standing struct {
 	Payer                      common.Address
 	Accepted, Spent, Available tempo.Amount
 	Deposit                    tempo.Amount
-	Units                      uint64
-	Open                       bool        // the channel accepts vouchers and charges
-	TxHash                     common.Hash // transaction that the credential caused; zero: none
+	Consumed                   tempo.Amount // what this operation charged
+	Open                       bool         // the channel accepts vouchers and charges
+	TxHash                     common.Hash  // transaction that the credential caused; zero: none
 }
 
 func standing(c *session.Channel) Standing {
 	return Standing{
 		Channel: c.ID, Payer: c.Descriptor.Payer, Accepted: c.Highest.Cumulative, Spent: c.Spent, Available: c.Available(), Deposit: c.Deposit,
-		Units: c.Units, Open: c.Status == session.Active && c.CloseRequestedAt == 0,
+		Open: c.Status == session.Active && c.CloseRequestedAt == 0,
 	}
 }
 
-// Receipt returns the receipt that the payer gets.
-func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
+// Receipt returns the receipt that the payer gets for a request that consumed units. Its spent is
+// the highest sum that was charged at any time, credit included: clients remember it, and refuse
+// the receipt of a close that is below it.
+func (s Standing) Receipt(challengeID string, units uint64, now time.Time) *mpp.Receipt {
 	return &mpp.Receipt{
 		Timestamp: now, ChallengeID: challengeID, ChannelID: s.Channel,
-		AcceptedCumulative: s.Accepted, Spent: s.Spent, Units: s.Units, TxHash: s.TxHash,
+		AcceptedCumulative: s.Accepted, Spent: s.Spent, Units: units, TxHash: s.TxHash,
 	}
 }
 

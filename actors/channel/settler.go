@@ -145,8 +145,8 @@ func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueAction 
 	old := row.OwedSince != 0 && now-row.OwedSince >= p.MaxAge.Milliseconds()
 	pay := !owed.IsZero() && (owed.Cmp(p.Threshold) >= 0 || old)
 	// A close costs a fee. If it pays nothing to the payee, a deposit that is too small is
-	// left to its payer, who can withdraw it.
-	worth := !owed.IsZero() || row.Deposit.Cmp(p.MinDeposit) >= 0
+	// left to its payer, who can withdraw it; and so is one whose payer is about to withdraw it.
+	worth := !owed.IsZero() || row.CloseRequestedAt == 0 && row.Deposit.Cmp(p.MinDeposit) >= 0
 	switch {
 	case !busy && worth && (idle || quiet && left.Cmp(p.Unit) < 0):
 		return dueClose

@@ -134,7 +134,10 @@ func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (
 	default:
 		w.c.watchState.clearMissing(id)
 	}
-	if blocked, rests := w.c.blocked.has(&row, w.c.options.now()); rests || !blocked && row.CloseRequestedAt == 0 {
+	// If nothing is owed the payer, who asked the chain, takes its deposit back itself: a close would
+	// only cost the payee a fee. One whose refund was rejected is not served until it is closed.
+	due := row.CloseRequestedAt != 0 && !row.Unsettled().IsZero()
+	if blocked, rests := w.c.blocked.has(&row, w.c.options.now()); rests || !blocked && !due {
 		return true, nil
 	}
 	if row.CloseRequestedAt != 0 {

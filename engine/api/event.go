@@ -172,6 +172,7 @@ type UnavailableError struct {
 	TxHash string
 	Asked  int      // chains that answered: not here
 	Silent []string // slugs of the chains that failed; at least one
+	Kinds  []string // of Silent: the kind of each failure; none if unknown
 	Unpaid bool     // each of them failed because the service could not pay its data provider
 }
 

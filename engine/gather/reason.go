@@ -1,8 +1,11 @@
 package gather
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/replay"
@@ -53,7 +56,17 @@ func Reason(err error) string {
 		}
 	}
 	var contradiction *ContradictionError
+	var silent *api.UnavailableError
+	var nowhere *api.NotFoundError
 	switch {
+	case errors.As(err, &silent):
+		return reasonOfSilence(silent)
+	case errors.As(err, &nowhere) && nowhere.Asked > 1:
+		return fmt.Sprintf("all %d chains that were asked answered, and none knows the hash", nowhere.Asked)
+	case errors.Is(err, api.ErrNotFound):
+		return "the chain answered, and does not know the hash"
+	case errors.Is(err, api.ErrPending):
+		return "the transaction is in no block yet"
 	case errors.As(err, &contradiction):
 		return contradiction.What
 	case errors.Is(err, replay.ErrUnsupported), errors.Is(err, errDiffers), errors.Is(err, api.ErrUnpaid), errors.Is(err, api.ErrStopping):
@@ -62,6 +75,29 @@ func Reason(err error) string {
 		return reasons[upstream.KindCanceled]
 	}
 	return "internal error"
+}
+
+// reasonOfSilence names each chain that did not answer, and why.
+func reasonOfSilence(e *api.UnavailableError) string {
+	var texts []string
+	chains := make(map[string][]string)
+	for i, slug := range e.Silent {
+		text := "did not answer"
+		if i < len(e.Kinds) {
+			text = cmp.Or(reasons[upstream.Kind(e.Kinds[i])], "internal error")
+		}
+		if chains[text] == nil {
+			texts = append(texts, text)
+		}
+		chains[text] = append(chains[text], slug)
+	}
+	for i, text := range texts {
+		texts[i] = strings.Join(chains[text], ", ") + ": " + text
+	}
+	if e.Asked > 0 {
+		texts = append(texts, "the hash is unknown to the "+api.Count(e.Asked, "chain")+" that answered")
+	}
+	return strings.Join(texts, "; ")
 }
 
 // Unpaid reports whether a call failed because the service could not pay its own provider.

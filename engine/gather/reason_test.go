@@ -68,6 +68,12 @@ func TestReasonHidesInternals(t *testing.T) {
 	f(fmt.Errorf("a: %w", upstream.ErrNoState), "the data provider does not keep the state of that block")
 	f(fmt.Errorf("a: %w", api.ErrStopping), "a: the service is stopping")
 	f(context.DeadlineExceeded, "the time for it was over")
+	f(&api.NotFoundError{Asked: 80}, "all 80 chains that were asked answered, and none knows the hash")
+	f(&api.NotFoundError{Asked: 1}, "the chain answered, and does not know the hash")
+	f(fmt.Errorf("a: %w", api.ErrPending), "the transaction is in no block yet")
+	silent := &api.UnavailableError{Asked: 3, Silent: []string{"a", "b", "c"}, Kinds: []string{"timeout", "server", "timeout"}}
+	f(silent, "a, c: the data provider did not answer in time; b: the data provider is not available at the moment; the hash is unknown to the 3 chains that answered")
+	f(&api.UnavailableError{Silent: []string{"a", "b"}}, "a, b: did not answer")
 }
 
 // TestUnpaid: payment counts wherever it stands among the faults.

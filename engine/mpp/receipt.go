@@ -22,7 +22,7 @@ type Receipt struct {
 	// AcceptedCumulative is the highest voucher, Spent the charges, both after the
 	// request.
 	AcceptedCumulative, Spent tempo.Amount
-	// Units counts all charges on the channel.
+	// Units counts what the request consumed.
 	Units uint64
 	// TxHash, where not zero, is the transaction that the request made: open, topUp,
 	// close, or a settlement that fell due with it.

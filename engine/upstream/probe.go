@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,6 +40,7 @@ func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.
 			TxHash: hash.Hex(),
 			Asked:  len(rec.Answered),
 			Silent: rec.Silent,
+			Kinds:  rec.kindsOfSilent(),
 			Unpaid: len(rec.Unpaid) == len(rec.Silent),
 		}
 	case rec.ChainID == 0:
@@ -63,11 +65,20 @@ type probeRecord struct {
 	ChainID     uint64         `json:"chainId"`
 	Answered    []string       `json:"answered"`
 	Silent      []string       `json:"silent"`
+	Kinds       []Kind         `json:"kinds,omitzero"`  // of Silent: why each failed; older bundles have none
 	Unpaid      []string       `json:"unpaid,omitzero"` // of Silent, those that KindPayment failed
 	Transaction jsontext.Value `json:"transaction,omitzero"`
 
 	chain *chain.Chain
 	tx    *ethrpc.Transaction
+}
+
+// kindsOfSilent returns the kinds of failure of the chains in Silent, as text.
+func (r *probeRecord) kindsOfSilent() (kinds []string) {
+	for _, k := range r.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	return kinds
 }
 
 func probeCall(chains []*chain.Chain, hash common.Hash) call {
@@ -157,8 +168,7 @@ type probeState struct {
 	asked    int
 	best     *probeAnswer
 	answered []string
-	silent   []string
-	unpaid   []string // of silent
+	silent   map[string]Kind // by slug
 }
 
 func (r *probeState) add(s probeAnswer) {
@@ -167,10 +177,7 @@ func (r *probeState) add(s probeAnswer) {
 	case s.err != nil && s.err.Kind == KindNotFound:
 		r.answered = append(r.answered, s.chain.Slug)
 	case s.err != nil:
-		r.silent = append(r.silent, s.chain.Slug)
-		if s.err.Kind == KindPayment {
-			r.unpaid = append(r.unpaid, s.chain.Slug)
-		}
+		r.silent[s.chain.Slug] = s.err.Kind
 	case s.better(r.best):
 		r.best = &s
 	}
@@ -178,9 +185,14 @@ func (r *probeState) add(s probeAnswer) {
 
 func (r *probeState) record() *probeRecord {
 	slices.Sort(r.answered)
-	slices.Sort(r.silent)
-	slices.Sort(r.unpaid)
-	rec := &probeRecord{Answered: append([]string{}, r.answered...), Silent: append([]string{}, r.silent...), Unpaid: slices.Clone(r.unpaid)}
+	rec := &probeRecord{Answered: append([]string{}, r.answered...), Silent: append([]string{}, slices.Sorted(maps.Keys(r.silent))...)}
+	for _, slug := range rec.Silent {
+		kind := r.silent[slug]
+		rec.Kinds = append(rec.Kinds, kind)
+		if kind == KindPayment {
+			rec.Unpaid = append(rec.Unpaid, slug)
+		}
+	}
 	if r.best != nil {
 		rec.ChainID, rec.Transaction = r.best.chain.ID, r.best.raw
 	}
@@ -205,7 +217,7 @@ func (c *Client) waves(chains []*chain.Chain) (out [][]*chain.Chain) {
 // probe runs the search. It returns after every goroutine it started has ended.
 func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*probeRecord, int, *Error) {
 	racing, cancel := context.WithCancel(ctx)
-	r := &probeState{waiting: c.waves(chains)}
+	r := &probeState{waiting: c.waves(chains), silent: make(map[string]Kind)}
 	heard := make(chan probeAnswer)
 	started := 0
 	defer func() {

@@ -117,6 +117,7 @@ func TestProbeFindsNothing(t *testing.T) {
 	if nf, ok := errors.AsType[*api.NotFoundError](ask()); !ok || nf.Asked != 6 {
 		t.Errorf("%v", nf)
 	}
+	kinds := map[int]string{}
 	fail := func(asked int, unpaid bool, faults map[int]stubnode.Fault) {
 		t.Helper()
 		for i, f := range faults {
@@ -132,12 +133,18 @@ func TestProbeFindsNothing(t *testing.T) {
 			if !strings.Contains(err.Error(), chains[i].Slug) {
 				t.Errorf("%s is not named: %v", chains[i].Slug, err)
 			}
+			if at := slices.Index(u.Silent, chains[i].Slug); len(u.Kinds) != len(faults) || kinds[i] != "" && u.Kinds[at] != kinds[i] {
+				t.Errorf("%s: %v of %v, want %s", chains[i].Slug, u.Kinds, u.Silent, kinds[i])
+			}
 		}
 	}
+	kinds = map[int]string{1: "server", 3: "timeout", 4: "garbage", 5: "rate_limited"}
 	fail(2, false, map[int]stubnode.Fault{1: {Status: 500}, 3: {Delay: 5 * time.Second}, 4: {Garbage: true}, 5: {Status: 429}})
+	kinds = map[int]string{0: "payment", 2: "payment"}
 	fail(4, true, map[int]stubnode.Fault{0: {Status: 402}, 2: {Status: 401}})
+	kinds[2] = "server"
 	fail(4, false, map[int]stubnode.Fault{0: {Status: 402}, 2: {Status: 500}})
-	all := map[int]stubnode.Fault{}
+	all, kinds := map[int]stubnode.Fault{}, map[int]string{}
 	for i := range nodes {
 		all[i] = stubnode.Fault{Error: stubnode.ErrMethodNotFound}
 	}

@@ -1249,7 +1249,7 @@ export interface components {
             method: "tempo";
             /** @description The payment channel, as any receipt of the protocol names what it is about. */
             reference: string;
-            /** @description What was charged so far, in base units of the token. */
+            /** @description The most that was charged at any time, in base units of the token. Credit is not taken off, because the figure must not decrease: later charges use it up first. */
             spent: string;
             /**
              * @description Always success: nothing else has a receipt.
@@ -1263,7 +1263,7 @@ export interface components {
             timestamp: string;
             /** @description The transaction that opened, topped up or closed the channel. */
             txHash?: string;
-            /** @description How often was charged so far. */
+            /** @description Units of one cent that this request consumed. The receipt at the end of a stream counts all of the analysis. */
             units: number;
         };
         /**
