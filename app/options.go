@@ -123,11 +123,14 @@ func (o Options) CheckStore() error {
 // SaleOptions say how analyses are sold. Zero values mean the defaults named at each
 // field. Amounts are base units of the token.
 type SaleOptions struct {
-	RPC     []string // endpoints of the settlement chain
-	ChainID uint64   // of the settlement chain
-	Token   common.Address
-	Key     tempo.Signer   // settles channels; nil: nothing is settled
-	Payee   common.Address // default the address of Key
+	RPC     []string       // endpoints of the settlement chain
+	ChainID uint64         // of the settlement chain
+	Token   common.Address // currency of the first challenge; fees of settlements are paid in it
+	// OtherTokens are taken at the same price, each in a challenge of its own. All tokens have
+	// 6 decimals.
+	OtherTokens []common.Address
+	Key         tempo.Signer   // settles channels; nil: nothing is settled
+	Payee       common.Address // default the address of Key
 	// Realm is the protection space of the challenges; default the host of the base
 	// URL, or txlens.
 	Realm string

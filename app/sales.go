@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -59,7 +60,7 @@ var priceUnit = tempo.AmountFrom(meter.Cent)
 var escrowAddress = common.HexToAddress("0x4d50500000000000000000000000000000000000")
 
 // OpenSales takes up the channels of the store. It asks the settlement chain for its id
-// alone; a chain of another id is an *OptionError, one that is silent is not.
+// and for the decimals of the tokens; if they are others it is an *OptionError, a silent chain is not.
 func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error) {
 	o = o.withDefaults()
 	if site.Log == nil {
@@ -81,7 +82,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	if s.chain, err = o.SettlementChain(); err != nil {
 		return nil, err
 	}
-	if err := checkChain(ctx, s.chain, site.Log); err != nil {
+	if err := checkChain(ctx, s.chain, o, site.Log); err != nil {
 		s.chain.Close()
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	}
 	s.Channels = channel.New(site.System, channel.Options{
 		Store: site.Store.PaymentStore, InProgress: s.inProgress(site.Store.Jobs), Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels, StateTTL: o.StateTTL,
-		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, Payee: o.Payee, Operator: operator},
+		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, OtherTokens: o.OtherTokens, Payee: o.Payee, Operator: operator},
 		MinDeposit: o.MinDeposit, MinVoucherDelta: priceUnit,
 		Limits: channel.PayLimits{
 			VouchersPerSecond: o.VouchersPerSecond, OpensPerMinute: o.OpensPerMinute, OpensPerMinutePerOrigin: o.OpensPerMinutePerIP,
@@ -121,6 +122,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	})
 	s.Payments = transport.Payments{
 		Payer: s.Channels, Admissions: s.Channels, Snapshots: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, site.BaseURL), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
+		Currencies: o.OtherTokens,
 		Request: mpp.SessionRequest{
 			Currency: o.Token, Recipient: o.Payee, Operator: operator, UnitType: "request", SuggestedDeposit: o.SuggestedDeposit, MinVoucherDelta: priceUnit,
 			ChainID: o.ChainID, EscrowContract: escrowAddress, SessionProtocol: mpp.SessionProtocol,
@@ -129,9 +131,9 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	return s, nil
 }
 
-// checkChain returns an error if the settlement chain has another id. A chain that does
-// not answer is logged.
-func checkChain(ctx context.Context, chain *settle.Client, log *slog.Logger) error {
+// checkChain returns an error if the settlement chain has another id, or a token other units. A
+// chain that does not answer is logged.
+func checkChain(ctx context.Context, chain *settle.Client, o SaleOptions, log *slog.Logger) error {
 	err := chain.CheckChain(ctx)
 	if errors.Is(err, settle.ErrWrongChain) {
 		return &OptionError{"Sale.RPC", err}
@@ -139,9 +141,27 @@ func checkChain(ctx context.Context, chain *settle.Client, log *slog.Logger) err
 	if err != nil {
 		log.Warn("the settlement chain does not answer; no channel is opened until it does",
 			"do", "check that the endpoints of --settle-rpc can be reached", "error", err)
+		return nil
+	}
+	return checkTokens(ctx, chain, o, log)
+}
+
+// checkTokens returns an error if a token counts in other units than the prices. A token that
+// cannot be asked is logged.
+func checkTokens(ctx context.Context, chain *settle.Client, o SaleOptions, log *slog.Logger) error {
+	for _, token := range slices.Concat([]common.Address{o.Token}, o.OtherTokens) {
+		decimals, err := chain.Decimals(ctx, token)
+		if err != nil {
+			log.Warn("the decimals of a token are not known; the prices are right for 6", "token", token, "error", err)
+		} else if decimals != tokenDecimals {
+			return &OptionError{"Sale.Token", fmt.Errorf("the token %s has %d decimals; prices are in units of %d", token, decimals, tokenDecimals)}
+		}
 	}
 	return nil
 }
+
+// tokenDecimals are the decimals of every token that is paid in: 1,000,000 base units are $1.
+const tokenDecimals = 6
 
 // Close ends the channels and their settlement.
 func (s *Sales) Close() {

@@ -1,11 +1,17 @@
 package app
 
 import (
+	"errors"
+	"log/slog"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/sandbox"
 	"txlens/storage"
 	"txlens/storage/stores"
 	"txlens/transport/discovery"
@@ -69,4 +75,34 @@ func TestSaleDefaults(t *testing.T) {
 	if n, _ := o.MinDeposit.Uint64(); n != 2_000_000 || o.JobsPerPayer != 32 || o.StrangerPercent != 50 {
 		t.Errorf("%+v", o)
 	}
+}
+
+// TestTokenDecimals: a token that counts in other units than the prices is refused, if the chain
+// answers.
+func TestTokenDecimals(t *testing.T) {
+	odd := common.HexToAddress("0x20c0000000000000000000000000000000000018")
+	chain, err := sandbox.New(sandbox.Options{Tokens: []sandbox.Token{{Address: odd, Name: "Odd", Symbol: "ODD", Decimals: 18}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(chain)
+	defer srv.Close()
+	f := func(url string, wrong bool, tokens ...common.Address) {
+		t.Helper()
+		o := SaleOptions{RPC: []string{url}, ChainID: chain.ChainID(), Token: tokens[0], OtherTokens: tokens[1:]}
+		client, err := o.SettlementChain()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		err = checkChain(t.Context(), client, o, slog.New(slog.DiscardHandler))
+		if bad, is := errors.AsType[*OptionError](err); is != wrong || wrong && (bad.Option != "Sale.Token" || !strings.Contains(err.Error(), odd.Hex()+" has 18 decimals")) {
+			t.Errorf("%v: %v", tokens, err)
+		}
+	}
+	f(srv.URL, false, sandbox.PathUSD, sandbox.OUSD)
+	f(srv.URL, true, odd)
+	f(srv.URL, true, sandbox.PathUSD, odd)
+	f("http://127.0.0.1:1", false, odd)
+	f(srv.URL, false, common.HexToAddress("0x20c0000000000000000000000000000000000099")) // no such token
 }

@@ -19,7 +19,8 @@ const cacheTime = "public, max-age=300"
 func (c Config) described() discovery.Config {
 	return discovery.Config{
 		BaseURL: c.BaseURL, Metered: c.Metered, Keyed: c.Keys != nil, Terms: c.terms(), Chains: c.Chains, Model: c.Model, ModelBudget: c.ModelBudget,
-		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat, RunRecord: job.MaxRunBytes},
+		Currencies: c.otherCurrencies(),
+		Limits:     discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat, RunRecord: job.MaxRunBytes},
 	}
 }
 
@@ -37,6 +38,14 @@ func (c Config) terms() discovery.Terms {
 		SuggestedDeposit: suggested, MinimumDeposit: minimum, Exposure: p.Seller.Exposure(),
 		VoucherPatience: p.Seller.Patience(), JobPatience: p.Seller.JobPatience(),
 	}
+}
+
+// otherCurrencies returns the tokens that are taken besides that of the terms.
+func (c Config) otherCurrencies() (list []string) {
+	for _, token := range c.Payments.Currencies {
+		list = append(list, token.Hex())
+	}
+	return list
 }
 
 // document answers GET of a discovery document.

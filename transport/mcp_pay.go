@@ -56,12 +56,15 @@ func innerOf(r *fasthttp.Response, paid bool) (a inner, err error) {
 	if r.StatusCode() < 300 {
 		return a, nil
 	}
-	challenge := string(r.Header.Peek(mpp.HeaderChallenge))
+	var challenges []string
+	for _, value := range r.Header.PeekAll(mpp.HeaderChallenge) {
+		challenges = append(challenges, string(value))
+	}
 	problem := string(r.Header.ContentType()) == mpp.ProblemMedia
-	if challenge == "" && !problem {
+	if len(challenges) == 0 && !problem {
 		return a, refusalOf(a.body)
 	}
-	return a, paymentError(r.StatusCode(), challenge, a.body, problem, paid)
+	return a, paymentError(r.StatusCode(), challenges, a.body, problem, paid)
 }
 
 func refusalOf(body jsontext.Value) error {
@@ -73,7 +76,7 @@ func refusalOf(body jsontext.Value) error {
 }
 
 // paymentError converts a 402 or a refused payment to its form in MCP.
-func paymentError(status int, challenge string, body jsontext.Value, isProblem, paid bool) error {
+func paymentError(status int, challenges []string, body jsontext.Value, isProblem, paid bool) error {
 	e := &mcp.PaymentError{Refused: paid, Status: status, Detail: "answer the challenge in data with a credential in _meta"}
 	var told struct {
 		Detail string `json:"detail"`
@@ -88,10 +91,10 @@ func paymentError(status int, challenge string, body jsontext.Value, isProblem, 
 	if text := told.Detail + told.Error; text != "" {
 		e.Detail = text
 	}
-	if challenge == "" {
+	if len(challenges) == 0 {
 		return e
 	}
-	list, err := mpp.ParseChallenges(challenge)
+	list, err := mpp.ParseChallenges(challenges...)
 	if err != nil {
 		return err
 	}

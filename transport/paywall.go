@@ -66,6 +66,8 @@ type Payments struct {
 	Issuer     *mpp.Issuer
 	Realm      string
 	Request    mpp.SessionRequest // terms of a challenge without the amount
+	// Currencies are further tokens that are taken at the same price as Request.Currency.
+	Currencies []common.Address
 	// MinDeposit is the smallest deposit of a channel that is served, default $2.
 	MinDeposit tempo.Amount
 	// QueueTime is how long a paid request waits for a free slot before it is answered 503,
@@ -103,7 +105,10 @@ func (s *Server) newOffer(path string, amount tempo.Amount) *mpp.Route {
 	}
 	q := s.cfg.Payments.Request
 	q.Amount = amount
-	return &mpp.Route{Realm: s.cfg.Payments.Realm, Opaque: opaque, Description: "Analysis of one EVM transaction", Request: q}
+	return &mpp.Route{
+		Realm: s.cfg.Payments.Realm, Opaque: opaque, Description: "Analysis of one EVM transaction",
+		Request: q, Currencies: s.cfg.Payments.Currencies,
+	}
 }
 
 // fixOffers prepares the offers of the paths with a fixed price, which all vouchers of streams
@@ -229,18 +234,27 @@ func (s *Server) withSnapshot(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.R
 // owedKey is the user value of a request that holds the payer's debt for earlier analyses.
 const owedKey = "owed"
 
-// challenge adds a new challenge to the answer.
+// challenge adds a new challenge for each currency to the answer, and returns the id of the
+// first.
 func (s *Server) challenge(ctx *fasthttp.RequestCtx, route *mpp.Route) (id string, ok bool) {
-	ch, err := s.cfg.Payments.Issuer.Issue(route, time.Now().Add(mpp.ChallengeLifetime))
-	if err == nil {
-		var value string
-		if value, err = ch.HeaderValue(); err == nil {
-			ctx.Response.Header.Set(mpp.HeaderChallenge, value)
-			return ch.ID, true
+	expires := time.Now().Add(mpp.ChallengeLifetime)
+	ctx.Response.Header.Del(mpp.HeaderChallenge)
+	for _, offer := range route.Offers() {
+		ch, err := s.cfg.Payments.Issuer.Issue(offer, expires)
+		value := ""
+		if err == nil {
+			value, err = ch.HeaderValue()
+		}
+		if err != nil {
+			s.cfg.Log.Error("issue challenge", "request", idOf(ctx), "currency", offer.Request.Currency, "error", err)
+			continue
+		}
+		ctx.Response.Header.Add(mpp.HeaderChallenge, value)
+		if !ok {
+			id, ok = ch.ID, true
 		}
 	}
-	s.cfg.Log.Error("issue challenge", "request", idOf(ctx), "error", err)
-	return "", false
+	return id, ok
 }
 
 // demand answers a request without a credential.

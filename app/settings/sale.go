@@ -19,7 +19,7 @@ import (
 type Sale struct {
 	SettleRPC     []string      `name:"settle-rpc"        placeholder:"URL"     env:"TXLENS_SETTLE_RPC"        sep:"," secret:"url" help:"Sell analyses: JSON-RPC endpoint of the settlement chain. Repeatable, or comma-separated; without it nothing is charged."`
 	SettleChain   uint64        `name:"settle-chain"                            env:"TXLENS_SETTLE_CHAIN"                           help:"Chain id of the settlement chain."                                                                                                                                                                      default:"4217"`
-	SettleToken   string        `name:"settle-token"                            env:"TXLENS_SETTLE_TOKEN"              secret:"no"  help:"TIP-20 token that is paid in; 6 decimals."                                                                                                                                                              default:"0x20C000000000000000000000b9537d11c60E8b50"`
+	SettleToken   []string      `name:"settle-token"                            env:"TXLENS_SETTLE_TOKEN"      sep:"," secret:"no"  help:"TIP-20 token that is paid in; 6 decimals. Repeatable, or comma-separated: each has a challenge, in this order. Fees of settlements are paid in the first."                                                                                                                                                              default:"0x20C000000000000000000000b9537d11c60E8b50"`
 	SettleKeyFile string        `name:"settle-key-file"   placeholder:"FILE"    env:"TXLENS_SETTLE_KEY_FILE"           secret:"no"  help:"File with the secp256k1 key, in hex, that settles channels; its address is the payee unless another is named."                                                                                                                                               type:"path"`
 	SettlePayee   string        `name:"settle-payee"      placeholder:"ADDRESS" env:"TXLENS_SETTLE_PAYEE"                           help:"Account that is paid, if the key is only that of its operator."`
 	Realm         string        `name:"realm"             placeholder:"HOST"    env:"TXLENS_REALM"                                  help:"Protection space of the payment challenges; default: the host of --base-url, or txlens."`
@@ -77,8 +77,8 @@ func (f *Sale) faults() (list []error) {
 	if _, err := f.prices(); err != nil {
 		list = append(list, err)
 	}
-	if !common.IsHexAddress(f.SettleToken) {
-		list = append(list, errors.New("--settle-token: no address"))
+	if err := f.faultOfTokens(); err != nil {
+		list = append(list, err)
 	}
 	if f.SettlePayee != "" && !common.IsHexAddress(f.SettlePayee) {
 		list = append(list, errors.New("--settle-payee: no address"))
@@ -98,6 +98,39 @@ func (f *Sale) faults() (list []error) {
 		list = append(list, errors.New("--settle-idle: must be at least 1m"))
 	}
 	return append(list, f.faultsOfLimits()...)
+}
+
+// faultOfTokens returns what is wrong with the tokens.
+func (f *Sale) faultOfTokens() error {
+	if len(f.SettleToken) == 0 {
+		return errors.New("--settle-token: name the token that is paid in")
+	}
+	if len(f.SettleToken) > maxTokens {
+		return fmt.Errorf("--settle-token: at most %d tokens", maxTokens)
+	}
+	seen := make(map[common.Address]bool)
+	for _, text := range f.SettleToken {
+		token := common.HexToAddress(text)
+		switch {
+		case !common.IsHexAddress(text):
+			return errors.New("--settle-token: no address")
+		case seen[token]:
+			return fmt.Errorf("--settle-token: %s is named twice", token)
+		}
+		seen[token] = true
+	}
+	return nil
+}
+
+// maxTokens bounds the challenges of one answer, so that they fit the headers that clients take.
+const maxTokens = 4
+
+// tokens returns the tokens that are paid in, in their order.
+func (f *Sale) tokens() (list []common.Address) {
+	for _, text := range f.SettleToken {
+		list = append(list, common.HexToAddress(text))
+	}
+	return list
 }
 
 func (f *Sale) faultsOfLimits() (list []error) {
@@ -142,9 +175,13 @@ func (f *Sale) Options() (*app.SaleOptions, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.faultOfTokens(); err != nil {
+		return nil, InputError{Err: err}
+	}
 	exposure, _ := p.exposure.Uint64()
+	tokens := f.tokens()
 	o := &app.SaleOptions{
-		RPC: f.SettleRPC, ChainID: f.SettleChain, Token: common.HexToAddress(f.SettleToken), Key: key, Payee: common.HexToAddress(f.SettlePayee),
+		RPC: f.SettleRPC, ChainID: f.SettleChain, Token: tokens[0], OtherTokens: tokens[1:], Key: key, Payee: common.HexToAddress(f.SettlePayee),
 		Realm: f.Realm, MinDeposit: p.min, SuggestedDeposit: p.suggested, Exposure: exposure, VoucherPatience: f.Patience,
 		SettleAt: p.settleAt, SettleAge: f.SettleAge, SettleIdle: f.SettleIdle, AdoptChannels: f.AdoptChannels,
 		VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerIP: f.OpenRatePerIP,

@@ -115,6 +115,8 @@ func FlagError(err error) error {
 		return InputError{Err: fmt.Errorf("--keep-runs: %w", option.Err)}
 	case "Sale.RPC":
 		return InputError{Err: fmt.Errorf("--settle-rpc: %w", option.Err)}
+	case "Sale.Token":
+		return InputError{Err: fmt.Errorf("--settle-token: %w", option.Err)}
 	}
 	return InputError{Err: option.Err}
 }

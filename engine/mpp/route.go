@@ -3,6 +3,9 @@ package mpp
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Route is what a paid route would issue now.
@@ -16,6 +19,9 @@ type Route struct {
 	// Authorization header itself; older clients cannot answer it.
 	Header  string
 	Request SessionRequest
+	// Currencies are further tokens that the route takes at the same price. Each has a
+	// challenge of its own, after that of Request.Currency.
+	Currencies []common.Address
 	// AnyPrice accepts an amount that the route has issued before but would not
 	// now, for a price that moves between the challenge and its answer. The MAC
 	// proves that it was issued under the same realm and opaque; the charge must
@@ -39,6 +45,26 @@ func (t *Route) Fix() error {
 	return nil
 }
 
+// Offers returns the route once for each currency that it takes, in their order. A
+// snapshot stays in the one of its channel's token.
+func (t *Route) Offers() []*Route {
+	if len(t.Currencies) == 0 {
+		return []*Route{t}
+	}
+	var list []*Route
+	for _, currency := range slices.Concat([]common.Address{t.Request.Currency}, t.Currencies) {
+		offer := *t
+		if currency != t.Request.Currency {
+			offer.fixed, offer.Request.Currency = "", currency
+		}
+		if s := offer.Request.SessionSnapshot; s != nil && s.Descriptor.Token != currency {
+			offer.Request.SessionSnapshot = nil
+		}
+		list = append(list, &offer)
+	}
+	return list
+}
+
 // Informed is the route with a snapshot in its request, for one challenge.
 func (t *Route) Informed(s *Snapshot) *Route {
 	told := *t
@@ -55,7 +81,7 @@ func (t *Route) Pin(c *Challenge) (*SessionRequest, error) {
 		return nil, otherRoute("method and intent")
 	case c.Realm != t.Realm:
 		return nil, otherRoute("realm")
-	case c.Opaque != t.Opaque:
+	case c.Opaque != t.Opaque && withoutNonce(c.Opaque) != t.Opaque:
 		return nil, otherRoute("opaque")
 	}
 	if c.Request == t.fixed && t.fixed != "" {
@@ -69,7 +95,7 @@ func (t *Route) Pin(c *Challenge) (*SessionRequest, error) {
 	switch want := &t.Request; {
 	case q.Recipient != want.Recipient:
 		return nil, otherRoute("recipient")
-	case q.Currency != want.Currency:
+	case q.Currency != want.Currency && !slices.Contains(t.Currencies, q.Currency):
 		return nil, otherRoute("currency")
 	case q.ChainID != want.ChainID:
 		return nil, otherRoute("chainId")
@@ -79,6 +105,26 @@ func (t *Route) Pin(c *Challenge) (*SessionRequest, error) {
 		return nil, otherRoute("operator")
 	}
 	return q, nil
+}
+
+// nonceKey is the member of opaque that makes the challenges of some issuers differ. It
+// says nothing about the route. Like all of opaque it is bound by the id.
+const nonceKey = "_mppx_nonce"
+
+// withoutNonce returns an opaque without the nonce of its issuer.
+func withoutNonce(opaque string) string {
+	m, err := DecodeOpaque(opaque)
+	if _, has := m[nonceKey]; err != nil || !has {
+		return opaque
+	}
+	delete(m, nonceKey)
+	if len(m) == 0 {
+		return ""
+	}
+	if opaque, err = EncodeOpaque(m); err != nil {
+		return ""
+	}
+	return opaque
 }
 
 // PinPrice refuses, as invalid-challenge, a content request whose challenge named

@@ -17,9 +17,11 @@ type Config struct {
 	Metered bool    // analyses are paid for
 	Keyed   bool    // callers need a key
 	Terms   Terms   // zero: DefaultTerms
-	Limits  Limits
-	Chains  []Chain // in the order of the list; none: the list is omitted
-	Model   string  // model of requests that name none; empty: api.DefaultModel
+	// Currencies are further token contracts that are taken at the same price.
+	Currencies []string
+	Limits     Limits
+	Chains     []Chain // in the order of the list; none: the list is omitted
+	Model      string  // model of requests that name none; empty: api.DefaultModel
 	// ModelBudget is the maximum cost of the language model in one analysis, in nano-dollars;
 	// 0: no model is used.
 	ModelBudget int64

@@ -1,6 +1,9 @@
 package discovery
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // paymentScheme is the name of the security scheme.
 const paymentScheme = "mppSession"
@@ -13,13 +16,14 @@ func (c Config) paymentInfo() map[string]any {
 	if !c.Metered {
 		about = "Not charged by this deployment. Where the service is metered: " + about
 	}
-	return map[string]any{
-		"charged": c.Metered,
-		"offers": []any{map[string]any{
-			"intent": "session", "method": "tempo", "amount": strconv.FormatUint(c.Terms.Unit, 10), "currency": c.Terms.Currency,
+	var offers []any
+	for _, currency := range slices.Concat([]string{c.Terms.Currency}, c.Currencies) {
+		offers = append(offers, map[string]any{
+			"intent": "session", "method": "tempo", "amount": strconv.FormatUint(c.Terms.Unit, 10), "currency": currency,
 			"priceMode": "dynamic", "description": about,
-		}},
+		})
 	}
+	return map[string]any{"charged": c.Metered, "offers": offers}
 }
 
 // serviceInfo is the extension x-service-info of the document.

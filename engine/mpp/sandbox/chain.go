@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,18 +32,19 @@ type Options struct {
 	BlockTime time.Duration                              // 0: each transaction is mined when it arrives, and the head is never older than 10 s
 	BaseFee   uint64                                     // attodollars per gas; 0: 20 gwei
 	FreeGas   bool                                       // base fee 0, whatever BaseFee says
-	Tokens    []Token                                    // besides pathUSD
+	Tokens    []Token                                    // besides pathUSD and OUSD
 	Fund      []Funding                                  // balances at the start
 	Clock     func() time.Time                           // default time.Now
 	Sleep     func(context.Context, time.Duration) error // waits for blocks and injected delays; default a timer
 	Log       *slog.Logger                               // default none
 }
 
-// Token is a TIP-20 token with 6 decimals. Its address must have the TIP-20 prefix,
+// Token is a TIP-20 token. Its address must have the TIP-20 prefix,
 // 0x20c0 and ten zero bytes.
 type Token struct {
 	Address      common.Address
 	Name, Symbol string
+	Decimals     uint8 // 0: 6, which all known ones have
 }
 
 // Funding gives an account tokens, in base units.
@@ -101,13 +103,14 @@ func New(opt Options) (*Chain, error) {
 	}
 	c := &Chain{opt: opt, state: history{map[cell][]version{}}, mined: map[common.Hash]*receipt{}}
 	c.rules = rules{chainID: opt.ChainID, baseFee: *uint256.NewInt(opt.BaseFee), tokens: map[common.Address]*token{
-		PathUSD: {name: "pathUSD", symbol: "pathUSD"},
+		PathUSD: {name: "pathUSD", symbol: "pathUSD", decimals: tokenDecimals},
+		OUSD:    {name: "OUSD", symbol: "OUSD", decimals: tokenDecimals},
 	}}
 	for _, t := range opt.Tokens {
 		if !isToken(t.Address) {
 			return nil, fmt.Errorf("token %s has no TIP-20 address", t.Address)
 		}
-		c.tokens[t.Address] = &token{name: t.Name, symbol: t.Symbol}
+		c.tokens[t.Address] = &token{name: t.Name, symbol: t.Symbol, decimals: cmp.Or(t.Decimals, tokenDecimals)}
 	}
 	genesis := c.machine(draftOver(c.state.at(0)), 0)
 	for _, f := range opt.Fund {

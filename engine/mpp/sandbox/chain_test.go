@@ -138,7 +138,7 @@ func TestNonces(t *testing.T) {
 
 func TestFees(t *testing.T) {
 	other := common.HexToAddress("0x20c0000000000000000000000000000000000001")
-	w := newWorld(t, Options{Tokens: []Token{{other, "Alpha", "A"}}, Fund: []Funding{
+	w := newWorld(t, Options{Tokens: []Token{{Address: other, Name: "Alpha", Symbol: "A"}}, Fund: []Funding{
 		{Account: payer.address(), Amount: *amount(10 * million)}, {Account: stranger.address(), Token: other, Amount: *amount(million)},
 		{Account: operator.address(), Amount: *amount(100)},
 	}})
@@ -373,7 +373,7 @@ func TestAccountsOfAllKinds(t *testing.T) {
 // The exchange serves payers who hold another token.
 func TestSwapThenOpen(t *testing.T) {
 	other := common.HexToAddress("0x20c0000000000000000000000000000000000001")
-	w := newWorld(t, Options{Tokens: []Token{{other, "Alpha", "A"}}, Fund: []Funding{
+	w := newWorld(t, Options{Tokens: []Token{{Address: other, Name: "Alpha", Symbol: "A"}}, Fund: []Funding{
 		{Account: payer.address(), Token: other, Amount: *amount(million)}, {Account: Exchange, Amount: *amount(600)},
 	}})
 	swap := func(out, most uint64) []Call {

@@ -14,6 +14,8 @@ var (
 	Reserve = common.HexToAddress("0x4d50500000000000000000000000000000000000")
 	// PathUSD is the token that every sandbox has, and that pays fees by default.
 	PathUSD = common.HexToAddress("0x20c0000000000000000000000000000000000000")
+	// OUSD is another token that every sandbox has, with its address on the public chains.
+	OUSD = common.HexToAddress("0x20c0000000000000000000006a37DA5C996874BE")
 	// FeeManager collects all fees.
 	FeeManager = common.HexToAddress("0xfeec000000000000000000000000000000000000")
 	// Exchange swaps the sandbox's tokens one for one.

@@ -6,8 +6,11 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// token is a TIP-20 stablecoin. All of them have 6 decimals.
-type token struct{ name, symbol string }
+// token is a TIP-20 stablecoin.
+type token struct {
+	name, symbol string
+	decimals     uint8
+}
 
 const tokenDecimals = 6
 
@@ -41,7 +44,9 @@ var tokenFunctions = bySelector(map[string]function{
 	"totalSupply()": {2_100, view(func(m *machine, self common.Address, _ *arguments) uint256.Int {
 		return m.get(cell{space: supplySpace, owner: self})
 	})},
-	"decimals()": {100, constant(tokenDecimals)},
+	"decimals()": {100, view(func(m *machine, self common.Address, _ *arguments) uint256.Int {
+		return *uint256.NewInt(uint64(m.tokens[self].decimals))
+	})},
 	"paused()":   {100, constant(0)},
 	"name()":     {100, text(func(t *token) string { return t.name })},
 	"symbol()":   {100, text(func(t *token) string { return t.symbol })},

@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -97,6 +98,19 @@ func (c *Client) Balance(ctx context.Context, token, account common.Address) (a 
 		return nil
 	})
 	return a, err
+}
+
+// Decimals returns the decimals of a TIP-20 token.
+func (c *Client) Decimals(ctx context.Context, token common.Address) (decimals uint64, err error) {
+	err = c.view(ctx, token, tempo.DecimalsCalldata(), func(out []byte) error {
+		word, err := tempo.DecodeUint256(out)
+		decimals = word.Uint64()
+		if err == nil && !word.IsUint64() {
+			decimals = math.MaxUint64
+		}
+		return err
+	})
+	return decimals, err
 }
 
 // maxBatch bounds the channels of one request.

@@ -14,6 +14,7 @@ var (
 	selectorTransfer  = selectorOf("transfer(address,uint256)")
 	selectorApprove   = selectorOf("approve(address,uint256)")
 	selectorBalanceOf = selectorOf("balanceOf(address)")
+	selectorDecimals  = selectorOf("decimals()")
 	selectorSwapOut   = selectorOf("swapExactAmountOut(address,address,uint128,uint128)")
 
 	topicTransfer = eventTopic("Transfer(address,address,uint256)")
@@ -42,6 +43,9 @@ func BalanceOfCalldata(account common.Address) []byte {
 	e.address(account)
 	return e
 }
+
+// DecimalsCalldata is a token's decimals.
+func DecimalsCalldata() []byte { return newEncoder(selectorDecimals, 0) }
 
 func accountAndNumber(s selector, account common.Address, v *uint256.Int) []byte {
 	e := newEncoder(s, 2)

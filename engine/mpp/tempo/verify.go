@@ -2,6 +2,7 @@ package tempo
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
@@ -19,6 +20,8 @@ type Terms struct {
 	// Token and Payee are the request's currency and recipient; Operator is the
 	// advertised one, or zero.
 	Token, Payee, Operator common.Address
+	// OtherTokens are the currencies of further challenges.
+	OtherTokens []common.Address
 	// Amount is the request's price of one unit.
 	Amount Amount
 	// MinDeposit is the least deposit that the server opens a channel for.
@@ -153,7 +156,7 @@ func (t *Terms) checkDescriptor(d *Descriptor, channelID common.Hash) *Rejection
 		return reject(RulePayee, "channel pays somebody else", nil)
 	case d.Operator != t.Operator && d.Operator != (common.Address{}):
 		return reject(RuleOperator, "channel has an operator that was not advertised", nil)
-	case d.Token != t.Token:
+	case d.Token != t.Token && !slices.Contains(t.OtherTokens, d.Token):
 		return reject(RuleToken, "channel is in another token", nil)
 	}
 	return nil
