@@ -141,6 +141,30 @@ func TestServeSellsToTheSDK(t *testing.T) {
 	withEachViem(t, func(t *testing.T, args ...string) { nodeWith(t, args, "txlens.mjs", newSetting(t).file(t)) })
 }
 
+// olderClients are versions of the SDK whose client still buys, besides that of package.json.
+var olderClients = []string{"0.7.0", "0.8.6", "0.8.19", "0.9.3", "0.10.1"}
+
+// The clients of the SDK before buy what the present one does: they deposit, poll a job, stream,
+// top up and close.
+func TestServeSellsToOlderClients(t *testing.T) {
+	program(t)
+	t.Parallel()
+	setting := newSetting(t)
+	for i, version := range olderClients {
+		alias := "mppx-" + version
+		var installed struct{ Version string }
+		text, err := os.ReadFile(filepath.Join("node_modules", alias, "package.json"))
+		if err != nil || json.Unmarshal(text, &installed) != nil || installed.Version != version {
+			t.Fatalf("%s is not installed; run npm ci in e2e/mppx: %q, %v", alias, installed.Version, err)
+		}
+		s := *setting
+		s.Data = filepath.Join(t.TempDir(), fmt.Sprint("data", i))
+		t.Run(version, func(t *testing.T) {
+			nodeWith(t, []string{"--import", "./older.mjs?" + alias}, "txlens.mjs", s.file(t), "a secp256k1 account")
+		})
+	}
+}
+
 // A server is killed in the middle of runs, and the SDK's client repeats its requests:
 // it pays for what it gets, to the cent. TXLENS_KILLS asks for more of them.
 func TestKilledAndRepeated(t *testing.T) {

@@ -4,34 +4,51 @@
 // sandbox's books say it must.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { createJsonChannelStore } from 'mppx/client'
+import * as client from 'mppx/client'
 import { Account, Actions } from 'viem/tempo'
 import { Server } from './process.mjs'
-import { balanced, chainClient, keys, pathUSD, payer, rpc } from './parties.mjs'
+import { balanced, chainClient, keys, ousd, pathUSD, payer, rpc } from './parties.mjs'
 import { cent, price } from './price.mjs'
 
 const config = JSON.parse(await readFile(process.argv[2], 'utf8'))
 const { chainId } = await rpc(config.chain, 'sandbox_info')
-const server = new Server(config, chainId, [`--call-price=rpc=${config.callPrice}`])
+const server = new Server(config, chainId, [`--call-price=rpc=${config.callPrice}`, '--settle-token', ousd])
 
-// Each purchase is a new analysis: without fresh, an equal request joins the one before.
-const body = JSON.stringify({ txHash: config.txHash, chainId: 1, fresh: true })
-const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+let requests = 0
+/** A request that no earlier one equals: an equal one would join its analysis for nothing. */
+const post = () => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ txHash: config.txHash, chainId: 1, context: `request ${requests++}` }),
+})
 const payee = Account.fromSecp256k1(keys.payee)
+
+/** Leaves in a 402 only the challenge in a token, which is how a client chooses. */
+function choose(answer, token) {
+  if (!token || answer.status !== 402) return answer
+  const list = answer.headers.get('www-authenticate').split(/, (?=Payment )/)
+  const currency = (challenge) => JSON.parse(Buffer.from(challenge.match(/ request="([^"]+)"/)[1], 'base64url')).currency.toLowerCase()
+  assert.deepEqual(list.map(currency), [pathUSD, ousd.toLowerCase()], 'one challenge for each token')
+  const headers = new Headers(answer.headers)
+  headers.set('www-authenticate', list.find((challenge) => currency(challenge) === token.toLowerCase()))
+  return new Response(answer.body, { status: answer.status, headers })
+}
 
 /** One payer with one channel, and what it must have been charged so far. */
 class Buyer {
   constructor(account, more = {}) {
     this.account = account
     this.statuses = [] // of each request that the SDK made
-    this.more = { maxDeposit: '20', ...more }
+    const { token, ...rest } = more
+    this.token = token // the one to pay with; default that of the first challenge
+    this.more = { maxDeposit: '20', ...rest }
     this.owed = 0n
     this.manager = this.newManager()
   }
 
   newManager() {
     const counted = async (input, init) => {
-      const answer = await fetch(input, init)
+      const answer = choose(await fetch(input, init), this.token)
       this.statuses.push(answer.status)
       return answer
     }
@@ -53,7 +70,7 @@ class Buyer {
   }
 
   async submit() {
-    const answer = await this.ask('/explain/async', post, 202)
+    const answer = await this.ask('/explain/async', post(), 202)
     this.owed += cent
     assert.equal(answer.receipt.spent, String(this.owed))
     return (await answer.json()).jobId
@@ -83,7 +100,7 @@ class Buyer {
     const before = this.statuses.length
     let receipt
     const frames = []
-    for await (const data of await this.manager.sse(server.url + path, { ...post, onReceipt: (r) => (receipt = r) })) frames.push(JSON.parse(data))
+    for await (const data of await this.manager.sse(server.url + path, { ...post(), onReceipt: (r) => (receipt = r) })) frames.push(JSON.parse(data))
     const last = frames.at(-1)
     assert.equal(last.type, 'result', JSON.stringify(last))
     assert.equal(last.txHash, config.txHash)
@@ -118,8 +135,8 @@ async function authorized(root, accessKey) {
 }
 
 /** All that one channel can be used for. */
-async function whole(account) {
-  const buyer = new Buyer(account)
+async function whole(account, more) {
+  const buyer = new Buyer(account, more)
   await buyer.deposit()
   await buyer.poll(await buyer.submit())
   const vouchers = await buyer.stream()
@@ -137,6 +154,14 @@ const cases = {
   'a passkey account': () => whole(Account.fromHeadlessWebAuthn(keys.passkey, { rpId: 'localhost', origin: 'http://localhost' })),
   'a secp256k1 access key': async () => whole(await authorized(root, Account.fromSecp256k1(keys.access, { access: root }))),
   'a P-256 access key': async () => whole(await authorized(root, Account.fromP256(keys.access, { access: root }))),
+  'an account that has the second token alone': async () => {
+    const account = Account.fromSecp256k1(keys.ousd)
+    await rpc(config.chain, 'sandbox_mint', account.address, '100000000', ousd)
+    await whole(account, { token: ousd })
+    const books = await rpc(config.chain, 'sandbox_books')
+    const had = (token) => books.balances.some((b) => b.token === token.toLowerCase() && b.holder === account.address.toLowerCase())
+    assert.ok(had(ousd) && !had(pathUSD))
+  },
   'a stream opens the channel': async () => {
     const buyer = new Buyer(root)
     assert.ok((await buyer.stream()) > 0)
@@ -185,7 +210,7 @@ const cases = {
   'the buyer starts again with its stored channel': async () => {
     const kept = new Map()
     const kv = { get: async (k) => kept.get(k), set: async (k, v) => void kept.set(k, v), delete: async (k) => void kept.delete(k) }
-    const buyer = new Buyer(root, { channelStore: createJsonChannelStore(kv) })
+    const buyer = new Buyer(root, { channelStore: client.createJsonChannelStore(kv) })
     await buyer.stream()
     buyer.manager = buyer.newManager()
     await buyer.stream()
