@@ -34,7 +34,7 @@ func (f dirFlag) dir() (string, error) {
 type chainFlags struct {
 	SettleRPC   []string `name:"settle-rpc"   placeholder:"URL"     env:"TXLENS_SETTLE_RPC"   sep:"," help:"JSON-RPC endpoint of the settlement chain; default the chain's public one."`
 	SettleChain uint64   `name:"settle-chain"                       env:"TXLENS_SETTLE_CHAIN"         help:"Chain that is paid on."                                                     default:"4217"`
-	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN"         help:"Token that is paid in; default the chain's dollar."`
+	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN"         help:"Token that is paid in; default the first of the server's that the account holds of the chain's dollar and OUSD."`
 }
 
 // defaultSettleChain is the default of --settle-chain.

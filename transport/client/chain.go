@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -21,6 +22,9 @@ const (
 	moderato = 42431
 )
 
+// ousd is a dollar stablecoin with the same address on both chains.
+var ousd = common.HexToAddress("0x20c0000000000000000000006a37DA5C996874BE")
+
 // knownChains has the dollar stablecoin and the public endpoint of each chain.
 var knownChains = map[uint64]struct {
 	token common.Address
@@ -35,8 +39,8 @@ func (ch Chain) withDefaults() Chain {
 		ch.ID = mainnet
 	}
 	usual := knownChains[ch.ID]
-	if ch.Token == (common.Address{}) {
-		ch.Token = usual.token
+	if ch.Token == (common.Address{}) && usual.token != (common.Address{}) {
+		ch.Token, ch.others = usual.token, []common.Address{ousd}
 	}
 	if len(ch.RPC) == 0 && usual.rpc != "" {
 		ch.RPC = []string{usual.rpc}
@@ -111,14 +115,14 @@ func (ch Chain) Balance(ctx context.Context, account common.Address) (tempo.Amou
 		return tempo.Amount{}, err
 	}
 	defer l.rpc.Close()
-	return l.balance(ctx, account)
+	return l.balance(ctx, l.Token, account)
 }
 
-func (l *settlementChain) balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
+func (l *settlementChain) balance(ctx context.Context, token, account common.Address) (tempo.Amount, error) {
 	if err := l.ready(ctx); err != nil {
 		return tempo.Amount{}, err
 	}
-	a, err := l.rpc.Balance(ctx, l.Token, account)
+	a, err := l.rpc.Balance(ctx, token, account)
 	if err != nil {
 		return a, fmt.Errorf("ask for the balance: %w", err)
 	}
@@ -141,7 +145,7 @@ func (l *settlementChain) sign(
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}
-	u := settle.Unsigned{Calls: []tempo.Call{tempo.CallReserve(tempo.Escrow, call)}, FeeToken: l.Token}
+	u := settle.Unsigned{Calls: []tempo.Call{tempo.CallReserve(tempo.Escrow, call)}, FeeToken: l.tokenOf(call)}
 	if sponsored {
 		u.Sponsorship = tempo.Unsponsored
 	}
@@ -157,6 +161,21 @@ func (l *settlementChain) sign(
 		return nil, err
 	}
 	return tx, nil
+}
+
+// tokenOf returns the token of the channel that is called. Fees are paid in it.
+func (l *settlementChain) tokenOf(call tempo.ReserveCall) common.Address {
+	switch call := call.(type) {
+	case tempo.OpenCall:
+		return call.Token
+	case tempo.TopUpCall:
+		return call.Descriptor.Token
+	case tempo.RequestCloseCall:
+		return call.Descriptor.Token
+	case tempo.WithdrawCall:
+		return call.Descriptor.Token
+	}
+	return l.Token
 }
 
 // lag is how long after ValidBefore the chain may not show an included transaction yet.
@@ -283,14 +302,15 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// terms finds the session offer among the challenges of an answer, and compares it with what
-// the payer agreed to.
-func (c *Client) terms(values []string) (*offer, error) {
+// terms finds the session offers among the challenges of an answer, compares them with what the
+// payer agreed to, and returns the one to answer.
+func (p *purchase) terms(ctx context.Context, values []string) (*offer, error) {
 	list, err := mpp.ParseChallenges(values...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
 	refusal := fmt.Errorf("%w: it offers no tempo session", ErrTerms)
+	var offers []*offer
 	for i := range list {
 		q, err := list[i].SessionRequest()
 		if errors.Is(err, mpp.ErrNotSession) {
@@ -299,16 +319,47 @@ func (c *Client) terms(values []string) (*offer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 		}
-		if err := c.agrees(q); err != nil {
+		if err := p.c.agrees(q); err != nil {
 			refusal = err
 			continue
 		}
 		if err := list[i].CheckExpires(time.Now()); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 		}
-		return &offer{challenge: list[i], q: q}, nil
+		offers = append(offers, &offer{challenge: list[i], q: q})
 	}
-	return nil, refusal
+	if len(offers) == 0 {
+		return nil, refusal
+	}
+	return p.choose(ctx, offers), nil
+}
+
+// choose returns the offer in the token of the channel in use; else that of another channel at the
+// server; else the first one whose token the account holds.
+func (p *purchase) choose(ctx context.Context, offers []*offer) *offer {
+	if len(offers) == 1 {
+		return offers[0]
+	}
+	if r := p.row(); r.ID != (common.Hash{}) {
+		for _, of := range offers {
+			if p.c.matches(&r, of.q) {
+				return of
+			}
+		}
+	}
+	for _, r := range p.c.store.book.Channels {
+		for _, of := range offers {
+			if p.c.matches(&r, of.q) {
+				return of
+			}
+		}
+	}
+	for _, of := range offers {
+		if has, err := p.c.chain.balance(ctx, of.q.Currency, p.c.account); err == nil && !has.IsZero() {
+			return of
+		}
+	}
+	return offers[0]
 }
 
 // offer is the price that the server asks for, and the challenge that contains it.
@@ -323,7 +374,7 @@ func (c *Client) agrees(q *mpp.SessionRequest) error {
 	switch {
 	case q.ChainID != c.chain.ID:
 		return fmt.Errorf("%w: it is paid on chain %d, not %d", ErrTerms, q.ChainID, c.chain.ID)
-	case q.Currency != c.chain.Token:
+	case q.Currency != c.chain.Token && !slices.Contains(c.chain.others, q.Currency):
 		return fmt.Errorf("%w: it is paid in token %s, not %s", ErrTerms, q.Currency, c.chain.Token)
 	case q.EscrowContract != tempo.Escrow:
 		return fmt.Errorf("%w: it wants the deposit in %s, which is not the channel reserve", ErrTerms, q.EscrowContract)

@@ -16,11 +16,13 @@ import (
 type Chain struct {
 	// ID of the chain, default 4217 (Tempo mainnet).
 	ID uint64
-	// Token for payments, default the chain's dollar stablecoin. A server that asks for
-	// another one is refused.
+	// Token for payments, default the chain's dollar stablecoins: of those that a server takes
+	// the first one that the account holds. A server that asks for another one is refused.
 	Token common.Address
 	// RPC are JSON-RPC endpoints, asked in turn; default the chain's public endpoint.
 	RPC []string
+
+	others []common.Address // taken besides Token
 }
 
 // Limits are the maximum amounts for a server. No answer of the server can raise them.

@@ -35,7 +35,7 @@ func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.
 // counted even without an answer.
 func (p *purchase) topUp(ctx context.Context, path string, of *offer, add tempo.Amount) error {
 	c, r := p.c, p.row()
-	if err := p.checkBalance(ctx, add); err != nil {
+	if err := p.checkBalance(ctx, r.Descriptor.Token, add); err != nil {
 		return err
 	}
 	call := tempo.TopUpCall{Descriptor: tempo.Descriptor(r.Descriptor), Additional: add}
@@ -76,7 +76,7 @@ func (p *purchase) move(ctx context.Context, path string, of *offer, payload mpp
 		if resp.StatusCode != http.StatusPaymentRequired || !fresh || n > 0 {
 			return refusal.err()
 		}
-		if of, err = p.c.terms(resp.Header.Values(mpp.HeaderChallenge)); err != nil {
+		if of, err = p.terms(ctx, resp.Header.Values(mpp.HeaderChallenge)); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (p *purchase) demand(ctx context.Context, path string) (*offer, error) {
 		return nil, readRefusal(resp).err()
 	}
 	drain(resp)
-	return p.c.terms(resp.Header.Values(mpp.HeaderChallenge))
+	return p.terms(ctx, resp.Header.Values(mpp.HeaderChallenge))
 }
 
 // enlarge tops up a channel that the server calls too small, once, within the payer's limits.

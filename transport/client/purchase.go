@@ -154,7 +154,7 @@ func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 	if q.Amount.Cmp(deposit) > 0 {
 		return nil, &LimitError{Limit: LimitDeposit, Asked: q.Amount, Allowed: room}
 	}
-	if err := p.checkBalance(ctx, deposit); err != nil {
+	if err := p.checkBalance(ctx, q.Currency, deposit); err != nil {
 		return nil, err
 	}
 	var salt common.Hash
@@ -190,14 +190,14 @@ func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 
 // checkBalance checks the balance, so that the user gets a clear error instead of that of the
 // chain.
-func (p *purchase) checkBalance(ctx context.Context, deposit tempo.Amount) error {
-	has, err := p.c.chain.balance(ctx, p.c.account)
+func (p *purchase) checkBalance(ctx context.Context, token common.Address, deposit tempo.Amount) error {
+	has, err := p.c.chain.balance(ctx, token, p.c.account)
 	if err != nil {
 		return err
 	}
 	if has.Cmp(deposit) < 0 {
 		return fmt.Errorf("%w: account %s has $%s of token %s, and $%s go into the channel", ErrFunds,
-			p.c.account, mpp.FormatTokens(has), p.c.chain.Token, mpp.FormatTokens(deposit))
+			p.c.account, mpp.FormatTokens(has), token, mpp.FormatTokens(deposit))
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (p *purchase) send(ctx context.Context, a apiCall) (*http.Response, error) 
 			}
 			continue
 		}
-		of, err := p.c.terms(resp.Header.Values(mpp.HeaderChallenge))
+		of, err := p.terms(ctx, resp.Header.Values(mpp.HeaderChallenge))
 		if err != nil {
 			return nil, err
 		}
