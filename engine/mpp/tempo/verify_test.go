@@ -524,3 +524,21 @@ func TestDefaultSponsorPolicy(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensOfTerms: a channel is in one of the tokens that the terms name.
+func TestTokensOfTerms(t *testing.T) {
+	f := func(token common.Address, want bool) {
+		t.Helper()
+		terms := testTerms()
+		terms.OtherTokens = []common.Address{{2}, {3}}
+		d := Descriptor{Payer: common.Address{8}, Payee: terms.Payee, Token: token}
+		if err := terms.CheckDescriptor(d, terms.Domain.ChannelID(d)); (err == nil) != want {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+	f(pathUSD, true)
+	f(common.Address{2}, true)
+	f(common.Address{3}, true)
+	f(common.Address{4}, false)
+	f(common.Address{}, false)
+}
