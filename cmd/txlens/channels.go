@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,8 +194,28 @@ func printChannels(w io.Writer, list []admin.Channel, ended bool) error {
 	if !above.IsZero() {
 		fmt.Fprintf(&text, "%s of that only closing can take: it is signed for by vouchers above what was served.\n", mpp.FormatTokens(above))
 	}
+	text.WriteString(totalsByToken(list))
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// totalsByToken has a line for each token if the channels are in several.
+func totalsByToken(list []admin.Channel) string {
+	type sums struct{ settled, unsettled tempo.Amount }
+	totals := make(map[string]sums)
+	for _, ch := range list {
+		t := totals[ch.Token.Hex()]
+		totals[ch.Token.Hex()] = sums{plus(t.settled, ch.Settled), plus(t.unsettled, ch.Unsettled)}
+	}
+	if len(totals) < 2 {
+		return ""
+	}
+	var text strings.Builder
+	for _, token := range slices.Sorted(maps.Keys(totals)) {
+		t := totals[token]
+		fmt.Fprintf(&text, "Token %s: %s settled, %s unsettled.\n", token, mpp.FormatTokens(t.settled), mpp.FormatTokens(t.unsettled))
+	}
+	return text.String()
 }
 
 func plus(a, b tempo.Amount) tempo.Amount {
