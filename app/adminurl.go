@@ -10,21 +10,28 @@ import (
 	"strings"
 )
 
-// adminFile lies beside the database while a server with an admin listener runs on it,
-// and holds the URL of that listener. Only the process that holds the lock of the
-// database writes or removes it.
+// adminFile lies beside the database while a server with an admin listener runs on it, and
+// holds the URL of that listener and, in a second line, its token. Only the process that holds
+// the lock of the database writes or removes it.
 const adminFile = "admin.url"
 
-// AdminURL returns the URL of the admin listener of the server that runs on a data
-// folder, if there is one.
-func AdminURL(dir string) (base string, found bool) {
-	text, err := os.ReadFile(filepath.Join(dir, adminFile))
-	return strings.TrimSpace(string(text)), err == nil
+// AdminAccess says how to reach an admin listener.
+type AdminAccess struct {
+	URL   string
+	Token string // empty: the listener of an earlier version, which needs none
 }
 
-// writeAdminURL writes the URL of the admin listener into the data folder, or removes it
-// if there is no listener.
-func writeAdminURL(dir string, ln net.Listener) error {
+// FindAdmin returns how to reach the admin listener of the server that runs on a data folder,
+// if there is one.
+func FindAdmin(dir string) (a AdminAccess, found bool) {
+	text, err := os.ReadFile(filepath.Join(dir, adminFile))
+	base, token, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return AdminAccess{strings.TrimSpace(base), strings.TrimSpace(token)}, err == nil
+}
+
+// writeAdminFile writes the URL of the admin listener and its token into the data folder, or
+// removes the file if there is no listener.
+func writeAdminFile(dir string, ln net.Listener, token string) error {
 	path := filepath.Join(dir, adminFile)
 	if ln == nil {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -32,10 +39,27 @@ func writeAdminURL(dir string, ln net.Listener) error {
 		}
 		return nil
 	}
-	if err := os.WriteFile(path, []byte(reachable(ln.Addr())+"\n"), 0o600); err != nil {
+	if err := replacePrivate(path, reachable(ln.Addr())+"\n"+token+"\n"); err != nil {
 		return fmt.Errorf("write down the address of the admin listener: %w", err)
 	}
 	return nil
+}
+
+// replacePrivate replaces a file by one that only its owner may read. A file that is written
+// in place would keep the mode, and the readers, of the earlier one.
+func replacePrivate(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".admin-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 // reachable is the URL of a listener from this machine. A listener on all addresses is

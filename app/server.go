@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -32,13 +33,14 @@ type Server struct {
 	callbacks       *webhook.Sender // nil: nobody is called
 	web             *transport.Server
 	admin           *admin.Server // nil: there is none
+	adminToken      string        // only the owner of the data folder can read it
 	adminEnded      chan error
 }
 
 // New opens everything that a server needs, its ports first: a server that cannot
 // listen must not take up jobs. An option with which it cannot start is an *OptionError.
 func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o.withDefaults()}
+	s := &Server{o: o.withDefaults(), adminToken: rand.Text()}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -60,7 +62,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err = s.openStore(ctx); err != nil {
 		return err
 	}
-	if err = writeAdminURL(s.o.DataDir, s.private); err != nil {
+	if err = writeAdminFile(s.o.DataDir, s.private, s.adminToken); err != nil {
 		return err
 	}
 	if s.o.Sale != nil {
@@ -223,7 +225,7 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 	s.admin = admin.New(admin.Config{
 		Checks: checks, Warnings: warnings,
 		Metrics: metrics.Handler(s.o.Log), Backup: backup,
-		Channels: channels, Loopback: loopback, Log: s.o.Log,
+		Channels: channels, Loopback: loopback, Token: s.adminToken, Log: s.o.Log,
 	})
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
@@ -325,7 +327,7 @@ func (s *Server) Close() (err error) {
 		s.sales.Close()
 	}
 	if s.store.Base != nil {
-		err = errors.Join(err, writeAdminURL(s.o.DataDir, nil), s.store.Close())
+		err = errors.Join(err, writeAdminFile(s.o.DataDir, nil, ""), s.store.Close())
 	}
 	if s.analyst != nil {
 		s.analyst.Close()

@@ -46,8 +46,8 @@ const (
 
 // Admin says where the operator reaches the server.
 type Admin struct {
-	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness, backup and settling; off: none. It has no accounts: whoever reaches it may do all of that."`
-	AdminRemote bool   `name:"admin-remote"                                                env:"TXLENS_ADMIN_REMOTE" help:"Allow --admin-listen to be an address that other machines reach."`
+	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness, backup and settling; off: none. All but metrics and readiness requires the token in the file admin.url of the data folder."`
+	AdminRemote bool   `name:"admin-remote"                                                env:"TXLENS_ADMIN_REMOTE" help:"Allow --admin-listen to be an address that other machines reach. It does not encrypt: put a proxy with TLS in front of it, or a network that nobody else can read."`
 }
 
 // Store says where the database is and what it keeps.
@@ -215,7 +215,7 @@ func (f *Server) checkAdmin() error {
 	case err != nil:
 		return fmt.Errorf("%w, or off", err)
 	case !loopback && !f.AdminRemote:
-		return errors.New("other machines would reach it, and who does may copy the database; say --admin-remote if that is meant")
+		return errors.New("other machines would reach it, and its token is sent in clear text; say --admin-remote if that is meant")
 	case f.AdminListen == f.Listen && !strings.HasSuffix(f.Listen, ":0"):
 		return errors.New("it is that of --listen")
 	}

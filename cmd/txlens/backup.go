@@ -47,7 +47,11 @@ func (cmd *backupCmd) Run(ctx context.Context, c console) (err error) {
 
 func (cmd *backupCmd) copy(ctx context.Context, w io.Writer) (int64, error) {
 	if cmd.Admin != "" {
-		return fetchBackup(ctx, cmd.Admin, w)
+		at, err := cmd.named()
+		if err != nil {
+			return 0, err
+		}
+		return fetchBackup(ctx, at, w)
 	}
 	dir, err := cmd.Folder()
 	if err != nil {
@@ -57,16 +61,16 @@ func (cmd *backupCmd) copy(ctx context.Context, w io.Writer) (int64, error) {
 	if !errors.Is(err, storage.ErrLocked) {
 		return n, err
 	}
-	base, there := app.AdminURL(dir)
+	at, there := app.FindAdmin(dir)
 	if !there {
 		return 0, errors.New("a server runs on the folder and has no admin listener; name it with --admin, or stop the server")
 	}
-	return fetchBackup(ctx, base, w)
+	return fetchBackup(ctx, at, w)
 }
 
 // fetchBackup asks a running server for a copy.
-func fetchBackup(ctx context.Context, base string, w io.Writer) (int64, error) {
-	resp, err := askAdmin(ctx, base, question{path: "/backup"})
+func fetchBackup(ctx context.Context, at app.AdminAccess, w io.Writer) (int64, error) {
+	resp, err := askAdmin(ctx, at, question{path: "/backup"})
 	if err != nil {
 		return 0, err
 	}

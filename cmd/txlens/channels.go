@@ -15,6 +15,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/app"
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
@@ -37,7 +38,7 @@ type channelsCmd struct {
 
 // Run lists channels, or shows one.
 func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
-	base, err := cmd.base()
+	at, err := cmd.base()
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
 		return settings.InputError{Err: errors.New("--limit: must not be negative")}
 	}
 	if cmd.Channel != "" {
-		ch, err := findChannel(ctx, base, cmd.Channel)
+		ch, err := findChannel(ctx, at, cmd.Channel)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
 			return settings.InputError{Err: fmt.Errorf("--from: %w", err)}
 		}
 	}
-	list, next, err := cmd.list(ctx, base, from)
+	list, next, err := cmd.list(ctx, at, from)
 	if err != nil {
 		return err
 	}
@@ -79,13 +80,15 @@ func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
 }
 
 // list fetches pages until the limit is reached; next is the start of the following page.
-func (cmd *channelsCmd) list(ctx context.Context, base string, from common.Hash) (list []admin.Channel, next *common.Hash, err error) {
+func (cmd *channelsCmd) list(
+	ctx context.Context, at app.AdminAccess, from common.Hash,
+) (list []admin.Channel, next *common.Hash, err error) {
 	for next = &from; next != nil && (cmd.Limit == 0 || len(list) < cmd.Limit); {
 		n := admin.MaxPage
 		if cmd.Limit > 0 {
 			n = min(n, cmd.Limit-len(list))
 		}
-		page, err := channelPage(ctx, base, *next, n, cmd.Ended)
+		page, err := channelPage(ctx, at, *next, n, cmd.Ended)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -94,12 +97,12 @@ func (cmd *channelsCmd) list(ctx context.Context, base string, from common.Hash)
 	return list, next, nil
 }
 
-func channelPage(ctx context.Context, base string, from common.Hash, limit int, ended bool) (page admin.ChannelPage, err error) {
+func channelPage(ctx context.Context, at app.AdminAccess, from common.Hash, limit int, ended bool) (page admin.ChannelPage, err error) {
 	q := url.Values{"from": {from.Hex()}, "limit": {strconv.Itoa(limit)}}
 	if ended {
 		q.Set("ended", "1")
 	}
-	err = readAdmin(ctx, base, question{path: "/channels?" + q.Encode(), all: time.Minute}, &page)
+	err = readAdmin(ctx, at, question{path: "/channels?" + q.Encode(), all: time.Minute}, &page)
 	return page, err
 }
 
@@ -117,13 +120,13 @@ func channelRange(text string) (from common.Hash, prefix string, err error) {
 }
 
 // findChannel looks for the one channel whose id begins with text, open ones first.
-func findChannel(ctx context.Context, base, text string) (ch admin.Channel, err error) {
+func findChannel(ctx context.Context, at app.AdminAccess, text string) (ch admin.Channel, err error) {
 	from, prefix, err := channelRange(text)
 	if err != nil {
 		return ch, settings.InputError{Err: err}
 	}
 	for _, ended := range []bool{false, true} {
-		page, err := channelPage(ctx, base, from, 2, ended)
+		page, err := channelPage(ctx, at, from, 2, ended)
 		if err != nil {
 			return ch, err
 		}

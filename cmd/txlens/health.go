@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"txlens/app"
 	"txlens/app/settings"
 )
 
@@ -24,7 +25,7 @@ func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 			base = "http://" + strings.Replace(listen, "0.0.0.0:", "localhost:", 1)
 		}
 	}
-	resp, err := askAdmin(ctx, strings.TrimSuffix(base, "/readyz"), question{path: "/readyz", all: 10 * time.Second})
+	resp, err := askAdmin(ctx, app.AdminAccess{URL: strings.TrimSuffix(base, "/readyz")}, question{path: "/readyz", all: 10 * time.Second})
 	if err != nil {
 		return err
 	}

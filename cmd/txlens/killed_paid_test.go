@@ -146,14 +146,14 @@ func (s *spender) verify(rows map[common.Hash]admin.Channel) {
 // channelRows asks the operator's listener for all channels, those that ended too.
 func channelRows(t *testing.T, data string) map[common.Hash]admin.Channel {
 	t.Helper()
-	base, there := app.AdminURL(data)
+	at, there := app.FindAdmin(data)
 	if !there {
 		t.Fatal("no admin listener")
 	}
 	rows := map[common.Hash]admin.Channel{}
 	for _, ended := range []bool{false, true} {
 		for from := new(common.Hash); from != nil; {
-			page, err := channelPage(t.Context(), base, *from, 500, ended)
+			page, err := channelPage(t.Context(), at, *from, 500, ended)
 			if err != nil {
 				t.Fatal(err)
 			}

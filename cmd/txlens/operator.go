@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -23,24 +24,48 @@ import (
 type serverFlag struct {
 	Admin string `name:"admin" placeholder:"URL" env:"TXLENS_ADMIN" help:"Ask the server with this admin listener, such as http://127.0.0.1:8403; default: the server that runs on the folder, if one does."`
 
+	AdminTokenFile string `name:"admin-token-file" placeholder:"FILE" env:"TXLENS_ADMIN_TOKEN_FILE" secret:"no" type:"path" help:"File whose last line is the token of the listener of --admin, such as a copy of the file admin.url in the data folder of its server."`
+
 	settings.Data `embed:""`
 }
 
-// base returns the URL of the server's admin listener.
-func (f serverFlag) base() (string, error) {
+// base returns the server's admin listener.
+func (f serverFlag) base() (at app.AdminAccess, err error) {
 	if f.Admin != "" {
-		return f.Admin, nil
+		return f.named()
 	}
 	dir, err := f.Folder()
 	if err != nil {
-		return "", err
+		return at, err
 	}
-	base, there := app.AdminURL(dir)
+	at, there := app.FindAdmin(dir)
 	if !there {
-		return "", settings.InputError{Err: fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir)}
-
+		return at, settings.InputError{Err: fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir)}
 	}
-	return base, nil
+	return at, nil
+}
+
+// named returns the listener of --admin. The token of the data folder is sent only to the
+// listener that the folder names.
+func (f serverFlag) named() (at app.AdminAccess, err error) {
+	if f.AdminTokenFile != "" {
+		text, err := os.ReadFile(f.AdminTokenFile)
+		if err != nil {
+			return at, settings.InputError{Err: fmt.Errorf("--admin-token-file: %w", err)}
+		}
+		lines := strings.Fields(string(text))
+		if len(lines) == 0 {
+			return at, settings.InputError{Err: errors.New("--admin-token-file: the file is empty")}
+		}
+		return app.AdminAccess{URL: f.Admin, Token: lines[len(lines)-1]}, nil
+	}
+	at.URL = f.Admin
+	if dir, err := f.Folder(); err == nil {
+		if own, there := app.FindAdmin(dir); there && own.URL == strings.TrimSuffix(f.Admin, "/") {
+			at.Token = own.Token
+		}
+	}
+	return at, nil
 }
 
 // question is one request to an admin listener.
@@ -55,8 +80,8 @@ type question struct {
 const maxOperatorAnswer = 16 << 20
 
 // readAdmin makes a request and decodes the JSON of the answer into out.
-func readAdmin(ctx context.Context, base string, q question, out any) error {
-	resp, err := askAdmin(ctx, base, q)
+func readAdmin(ctx context.Context, at app.AdminAccess, q question, out any) error {
+	resp, err := askAdmin(ctx, at, q)
 	if err != nil {
 		return err
 	}
@@ -68,8 +93,8 @@ func readAdmin(ctx context.Context, base string, q question, out any) error {
 }
 
 // askAdmin makes one request to an admin listener, which must answer 200.
-func askAdmin(ctx context.Context, base string, q question) (*http.Response, error) {
-	u, err := url.Parse(base)
+func askAdmin(ctx context.Context, at app.AdminAccess, q question) (*http.Response, error) {
+	u, err := url.Parse(at.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, settings.InputError{Err: errors.New("want the address of an admin listener, such as http://127.0.0.1:8403")}
 	}
@@ -87,6 +112,9 @@ func askAdmin(ctx context.Context, base string, q question) (*http.Response, err
 	}
 	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if at.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+at.Token)
 	}
 	if q.head == 0 {
 		q.head = 30 * time.Second

@@ -98,7 +98,14 @@ func TestOperator(t *testing.T) {
 		}
 		return file
 	}
-	backup("--admin", base)
+	backup("--admin", base, "--data", data, "--")
+	backup("--admin", base, "--data", there, "--admin-token-file", filepath.Join(data, "admin.url"))
+	if code, _, errOut := command(t, "", "backup", filepath.Join(there, "none.db"), "--admin", base, "--data", there); code == exitComplete || !strings.Contains(errOut, "401") {
+		t.Errorf("backup without the token: exit %d, %s", code, errOut)
+	}
+	if status, body := service.AskAdmin(t, base+"/backup"); status != 401 {
+		t.Errorf("backup for another user: %d, %d bytes", status, len(body))
+	}
 	copied := t.TempDir()
 	if err := os.Rename(backup("--data", data, "--admin="), filepath.Join(copied, "txlens.db")); err != nil {
 		t.Fatal(err)
@@ -146,7 +153,8 @@ func TestNothingLeaks(t *testing.T) {
 	if code != exitComplete {
 		t.Fatalf("exit %d, %s", code, errOut)
 	}
-	s := serveProcess(t, t.TempDir(), args...)
+	data := t.TempDir()
+	s := serveProcess(t, data, args...)
 	body := `{"txHash":"` + w.Tx.Hash + `","chainId":1,"context":"SECRETcontext"}`
 	send := func(method, path, accept, body string) {
 		t.Helper()
@@ -175,7 +183,7 @@ func TestNothingLeaks(t *testing.T) {
 
 	seen := map[string]string{"--check": settings}
 	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/", "/debug/pprof/goroutine?debug=2", "/debug/pprof/cmdline", "/debug/pprof/heap?debug=1"} {
-		_, seen[path] = service.AskAdmin(t, s.admin()+path)
+		_, seen[path] = service.AskOperator(t, data, path)
 	}
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	s.cmd.Wait()

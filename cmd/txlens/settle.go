@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/app"
 	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
@@ -31,18 +32,18 @@ const settlePatience = 20 * time.Minute
 
 // Run settles the channels page by page and prints what was broadcast and what was not.
 func (cmd *settleCmd) Run(ctx context.Context, c console) error {
-	base, err := cmd.base()
+	at, err := cmd.base()
 	if err != nil {
 		return err
 	}
-	q, err := cmd.request(ctx, base)
+	q, err := cmd.request(ctx, at)
 	if err != nil {
 		return err
 	}
 	sum := settlement{named: len(q.Channels) > 0, closing: cmd.Close, txs: map[common.Hash]bool{}}
 	for {
 		var report admin.SettleReport
-		if err := readAdmin(ctx, base, question{path: "/settle", body: q, head: settlePatience}, &report); err != nil {
+		if err := readAdmin(ctx, at, question{path: "/settle", body: q, head: settlePatience}, &report); err != nil {
 			return err
 		}
 		for _, p := range report.Payouts {
@@ -59,7 +60,7 @@ func (cmd *settleCmd) Run(ctx context.Context, c console) error {
 }
 
 // request resolves the channels that the arguments name.
-func (cmd *settleCmd) request(ctx context.Context, base string) (q admin.SettleRequest, err error) {
+func (cmd *settleCmd) request(ctx context.Context, at app.AdminAccess) (q admin.SettleRequest, err error) {
 	if cmd.Close && len(cmd.Channels) == 0 {
 		return q, settings.InputError{Err: errors.New("--close: name the channels that are to end")}
 	}
@@ -68,7 +69,7 @@ func (cmd *settleCmd) request(ctx context.Context, base string) (q admin.SettleR
 	}
 	q.Close = cmd.Close
 	for _, text := range cmd.Channels {
-		ch, err := findChannel(ctx, base, text)
+		ch, err := findChannel(ctx, at, text)
 		if err != nil {
 			return q, err
 		}

@@ -188,11 +188,11 @@ func (s *Seller) Asked(method, path, body string) (status int, ch *mpp.Challenge
 // AdminURL is where the operator reaches the server.
 func (s *Seller) AdminURL() string {
 	s.T.Helper()
-	base, there := app.AdminURL(s.Data)
+	at, there := app.FindAdmin(s.Data)
 	if !there {
 		s.T.Fatal("no admin listener")
 	}
-	return base
+	return at.URL
 }
 
 // NewClient makes a client that pays the seller.
@@ -235,11 +235,11 @@ func (s *Seller) Readyz() (status int, body string) {
 // Admin is the URL of the admin listener.
 func (s *Seller) Admin() string {
 	s.T.Helper()
-	base, there := app.AdminURL(s.Data)
+	at, there := app.FindAdmin(s.Data)
 	if !there {
 		s.T.Fatal("no admin listener")
 	}
-	return base
+	return at.URL
 }
 
 // Metric reads one sample of the operator's listener.

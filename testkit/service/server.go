@@ -110,8 +110,30 @@ var ListeningAt = regexp.MustCompile(`"?address"?[=:]"?([0-9.:]+)`)
 // AskAdmin asks an admin listener; its answers are in no description of the service.
 func AskAdmin(t *testing.T, url string) (status int, body string) {
 	t.Helper()
+	return askAdmin(t, app.AdminAccess{URL: url})
+}
+
+// AskOperator asks the admin listener of the server on a data folder, with its token.
+func AskOperator(t *testing.T, dir, path string) (status int, body string) {
+	t.Helper()
+	at, there := app.FindAdmin(dir)
+	if !there {
+		t.Fatal("no admin listener")
+	}
+	return askAdmin(t, app.AdminAccess{URL: at.URL + path, Token: at.Token})
+}
+
+func askAdmin(t *testing.T, at app.AdminAccess) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+at.Token)
+	}
 	tr := &http.Transport{DisableKeepAlives: true}
-	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Get(url)
+	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

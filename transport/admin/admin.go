@@ -9,13 +9,15 @@
 //	POST /settle          pays channels out
 //	GET /debug/pprof/...  profiles of the process
 //
-// There are no accounts: any client that reaches the listener may do all of this. So it
-// listens on loopback unless the operator configures another address, and on loopback it
-// refuses requests that a web page could make a browser on the same machine send.
+// Loopback is shared by all users of a machine, so everything but /livez, /readyz and
+// /metrics requires a token, which only the operator can read. The listener does not encrypt:
+// beyond loopback a proxy has to. It refuses requests that a web page could make a browser
+// send.
 package admin
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -45,10 +47,13 @@ type Config struct {
 	// Backup writes a consistent copy of the database. nil: the database is not a file.
 	Backup   func(w io.Writer) (int64, error)
 	Channels ChannelOperator // nil: nothing is sold
-	// Loopback means that the listener is on loopback. Then requests that name another host,
-	// or that come from a page of another site, are refused.
+	// Loopback means that the listener is on loopback. Then requests that name another host are
+	// refused.
 	Loopback bool
-	Log      *slog.Logger // nil: nothing is logged
+	// Token is what a request must carry as Authorization: Bearer. Empty: all that requires it
+	// is refused.
+	Token string
+	Log   *slog.Logger // nil: nothing is logged
 }
 
 // Server answers the requests of the operator. It is safe for concurrent use.
@@ -86,7 +91,7 @@ func New(cfg Config) *Server {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	s.http = &http.Server{
-		Handler: s.fromHere(mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s.fromHere(s.authorized(mux)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
 	return s
@@ -115,13 +120,49 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// fromHere reports whether a request was meant for this listener. A host name may point here
-// by DNS rebinding, so Host must be an address, and Sec-Fetch-Site shows requests that a page
-// of another site caused.
+// fromHere reports whether a request was meant for this listener. A host name may point to
+// loopback by DNS rebinding, so Host must be an address there. Origin and Sec-Fetch-Site show
+// requests that a page of another site caused.
 func (s *Server) fromHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if site := r.Header.Get("Sec-Fetch-Site"); s.cfg.Loopback && (!literal(r.Host) || site == "cross-site" || site == "same-site") {
+		site := r.Header.Get("Sec-Fetch-Site")
+		switch {
+		case s.cfg.Loopback && !literal(r.Host):
 			http.Error(w, "this listener answers to its address only", http.StatusForbidden)
+		case site == "cross-site", site == "same-site", !ownOrigin(r):
+			http.Error(w, "this listener does not answer to pages of other sites", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// ownOrigin reports whether each Origin header names the host of the request. The scheme is
+// https behind a proxy that encrypts.
+func ownOrigin(r *http.Request) bool {
+	for _, origin := range r.Header.Values("Origin") {
+		if origin != "http://"+r.Host && origin != "https://"+r.Host {
+			return false
+		}
+	}
+	return true
+}
+
+// open are the paths that any user of the machine may ask: they say how the server is, and
+// supervisors that ask them hold no token.
+var open = map[string]bool{"/livez": true, "/readyz": true, "/metrics": true}
+
+// authorized requires the token for all other paths, also for one that is added later.
+func (s *Server) authorized(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if open[r.URL.Path] {
+			next.ServeHTTP(w, r)
+			return
+		}
+		equal := subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.cfg.Token)) == 1
+		if s.cfg.Token == "" || !equal {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "this needs the token in the second line of admin.url, in the data folder of the server", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)

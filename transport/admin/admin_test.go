@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,6 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+const testToken = "the token of the tests"
+
 // start serves until the test ends.
 func start(t *testing.T, cfg Config) (*Server, string) {
 	t.Helper()
@@ -26,6 +29,7 @@ func start(t *testing.T, cfg Config) (*Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.Token = cmp.Or(cfg.Token, testToken)
 	s := New(cfg)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
@@ -46,6 +50,7 @@ func ask(t *testing.T, method, url string, change func(*http.Request)) (status i
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
 	if change != nil {
 		change(req)
 	}
@@ -112,34 +117,110 @@ func TestWarnings(t *testing.T) {
 	f(503, "jobs: gone\nwarning: settlement: no gas\nwarning: settlement: clock is off\n")
 }
 
-// TestFromHere: on loopback a request must name an address of this machine, and
-// come from no page of another site.
+// TestFromHere: a request comes from no page of another site, and on loopback it names an
+// address of this machine.
 func TestFromHere(t *testing.T) {
-	f := func(loopback bool, host, site string, want int) {
+	f := func(loopback bool, host, site, origin string, want int) {
 		t.Helper()
 		_, url := start(t, Config{Loopback: loopback})
-		status, _, _ := ask(t, "GET", url+"/livez", func(r *http.Request) {
-			if host != "" {
-				r.Host = host
+		for _, path := range []string{"/livez", "/debug/pprof/"} {
+			status, _, _ := ask(t, "GET", url+path, func(r *http.Request) {
+				if host != "" {
+					r.Host = host
+				}
+				if site != "" {
+					r.Header.Set("Sec-Fetch-Site", site)
+				}
+				if origin == "own" {
+					origin = url
+				}
+				if origin != "" {
+					r.Header["Origin"] = strings.Split(origin, " ")
+				}
+			})
+			if status != want {
+				t.Errorf("%s, host %q, site %q, origin %q: %d, want %d", path, host, site, origin, status, want)
 			}
-			if site != "" {
-				r.Header.Set("Sec-Fetch-Site", site)
-			}
-		})
-		if status != want {
-			t.Errorf("host %q, site %q: %d, want %d", host, site, status, want)
 		}
 	}
-	f(true, "", "", 200)
-	f(true, "localhost:8403", "", 200)
-	f(true, "[::1]:8403", "none", 200)
-	f(true, "[::1]", "same-origin", 200)
-	f(true, "evil.example", "", 403)
-	f(true, "evil.example:8403", "", 403)
-	f(true, "127.0.0.1.evil.example", "", 403)
-	f(true, "", "cross-site", 403)
-	f(true, "", "same-site", 403)
-	f(false, "txlens:8403", "cross-site", 200)
+	f(true, "", "", "", 200)
+	f(true, "localhost:8403", "", "", 200)
+	f(true, "localhost:8403", "", "http://localhost:8403", 200)
+	f(true, "[::1]:8403", "none", "", 200)
+	f(true, "[::1]", "same-origin", "", 200)
+	f(true, "", "same-origin", "own", 200)
+	f(true, "evil.example", "", "", 403)
+	f(true, "evil.example:8403", "", "", 403)
+	f(true, "evil.example:8403", "", "http://evil.example:8403", 403)
+	f(true, "127.0.0.1.evil.example", "", "", 403)
+	f(false, "txlens:8403", "", "", 200)
+	f(false, "txlens:8403", "same-origin", "https://txlens:8403", 200)
+	for _, loopback := range []bool{true, false} {
+		f(loopback, "", "cross-site", "", 403)
+		f(loopback, "", "same-site", "", 403)
+		f(loopback, "", "", "https://evil.example", 403)
+		f(loopback, "", "", "http://127.0.0.1:1", 403)
+		f(loopback, "", "", "null", 403)
+		f(loopback, "", "", "own null", 403)
+		f(loopback, "127.0.0.1:8403", "", "http://127.0.0.1:8403.evil.example", 403)
+	}
+}
+
+// TestToken: any user of the machine reaches loopback, so all but the probes and metrics
+// requires the token. That holds for every path, those that do not exist too.
+func TestToken(t *testing.T) {
+	f := func(loopback bool, token, header string, want int) {
+		t.Helper()
+		s, url := start(t, Config{
+			Loopback: loopback,
+			Token:    testToken,
+			Metrics:  NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg.Log),
+			Backup:   func(w io.Writer) (int64, error) { n, err := w.Write([]byte("a database")); return int64(n), err },
+		})
+		s.cfg.Token = token
+		g := func(method, path string, want int) {
+			t.Helper()
+			status, body, _ := ask(t, method, url+path, func(r *http.Request) {
+				r.Header.Del("Authorization")
+				if header != "" {
+					r.Header.Set("Authorization", header)
+				}
+			})
+			if status != want || want == 401 && strings.Contains(body, "database\n") {
+				t.Errorf("%s %s with %q: %d %.100q, want %d", method, path, header, status, body, want)
+			}
+		}
+		g("GET", "/livez", 200)
+		g("GET", "/readyz", 200)
+		g("GET", "/metrics", 200)
+		g("GET", "/backup", want)
+		g("POST", "/backup", want)
+		g("HEAD", "/backup", want)
+		other := want
+		if want == 200 {
+			other = 404
+		}
+		g("GET", "/channels", other)
+		g("POST", "/settle", other)
+		g("GET", "/debug/pprof/", want)
+		g("GET", "/debug/pprof/heap", want)
+		g("GET", "/debug/pprof/cmdline", other)
+		g("GET", "/debug/pprof/symbol", want)
+		g("GET", "//backup", want) // redirected, with the header
+		g("GET", "/nowhere", other)
+	}
+	for _, loopback := range []bool{true, false} {
+		f(loopback, "secret", "Bearer secret", 200)
+		f(loopback, "secret", "", 401)
+		f(loopback, "secret", "Bearer", 401)
+		f(loopback, "secret", "Bearer ", 401)
+		f(loopback, "secret", "Bearer secre", 401)
+		f(loopback, "secret", "Bearer secret2", 401)
+		f(loopback, "secret", "Basic secret", 401)
+		f(loopback, "secret", "secret", 401)
+		f(loopback, "", "Bearer ", 401)
+		f(loopback, "", "", 401)
+	}
 }
 
 // TestBackupBreaksOff: what is not whole does not look whole, and a copy that could
@@ -177,7 +258,7 @@ func TestOneBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	io.WriteString(c, "GET /backup HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	io.WriteString(c, "GET /backup HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer "+testToken+"\r\n\r\n")
 	<-began
 	if status, _, _ := ask(t, "GET", url+"/backup", nil); status != 409 {
 		t.Errorf("a second backup: %d", status)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func (b *books) expect(t *testing.T, url, method, path, body string, header http
 	t.Helper()
 	b.asked = ""
 	got, text, err := ask(t, method, url+path, func(r *http.Request) {
-		r.Header = header
+		maps.Copy(r.Header, header)
 		if body != "" {
 			r.Body = io.NopCloser(strings.NewReader(body))
 		}
@@ -110,7 +111,8 @@ func TestOneSettlement(t *testing.T) {
 	_, url := start(t, Config{Channels: b})
 	post := func() int {
 		status, _, _ := ask(t, "POST", url+"/settle", func(r *http.Request) {
-			r.Header, r.Body = asJSON, io.NopCloser(strings.NewReader("{}"))
+			maps.Copy(r.Header, asJSON)
+			r.Body = io.NopCloser(strings.NewReader("{}"))
 		})
 		return status
 	}

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -27,13 +26,8 @@ func TestDatabaseMetrics(t *testing.T) {
 // TestNoBackup: a server whose database is not a file says how to back it up.
 func TestNoBackup(t *testing.T) {
 	_, url := start(t, Config{})
-	resp, err := http.Get(url + "/backup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != http.StatusNotImplemented || !strings.Contains(string(body), "pg_dump") {
-		t.Errorf("%d %s", resp.StatusCode, body)
+	status, body, err := ask(t, "GET", url+"/backup", nil)
+	if status != http.StatusNotImplemented || !strings.Contains(body, "pg_dump") || err != nil {
+		t.Errorf("%d %s, %v", status, body, err)
 	}
 }
