@@ -62,7 +62,7 @@ func TestRecoverDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := `{"txHash":"` + w.Tx.Hash + `","chainId":1}`
-	head := "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: "
+	head := "POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: "
 	if _, err := io.WriteString(conn, head+strconv.Itoa(len(body))+"\r\n\r\n"+body); err != nil {
 		t.Fatal(err)
 	}

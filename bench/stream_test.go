@@ -135,7 +135,7 @@ func TestIdleClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := `{"txHash":"0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"}`
-		fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		wg.Go(func() {
 			lines := bufio.NewScanner(c)
 			for lines.Scan() {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +44,7 @@ type server struct {
 	rpc        *httptest.Server
 	cmd        *exec.Cmd
 	log        lockedBuffer
+	calls      atomic.Int64 // requests to rpc
 }
 
 // serve returns the base URL of a server and the hash of a transaction that it knows.
@@ -74,7 +77,11 @@ func (s *server) start(world fixture.Block) (err error) {
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/txlens").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	s.rpc = httptest.NewServer(stubnode.New([]fixture.Block{world}, stubnode.Options{}))
+	node := stubnode.New([]fixture.Block{world}, stubnode.Options{})
+	s.rpc = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		node.ServeHTTP(w, r)
+	}))
 	s.cmd = exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--admin-listen", "off", "--data", filepath.Join(s.folder, "data"),
 		"--rpc", fmt.Sprintf("%d=%s", world.ChainID, s.rpc.URL), "--rpc-only", "--sources", "off")
 	s.cmd.Stderr = &s.log

@@ -86,7 +86,9 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, api.ErrStopping)
 		return
 	}
-	s.route(ctx, visit)
+	if s.admitsOrigin(ctx) {
+		s.route(ctx, visit)
+	}
 	if !visit.streams {
 		compress(ctx)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"txlens/engine/api"
+	"txlens/transport/discovery"
 )
 
 // from opens a connection from an address of the loopback.
@@ -175,12 +176,17 @@ func TestHead(t *testing.T) {
 
 // TestCORS: a page of any origin may ask and pay.
 func TestCORS(t *testing.T) {
-	_, url := start(t, Config{}, byContext)
+	base, err := discovery.ParseBaseURL("https://txlens.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, url := start(t, Config{BaseURL: base}, byContext)
 	ask := func(method, path, origin string) answer {
 		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(""))
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Host = "txlens.example"
 		if origin != "" {
 			req.Header.Set("Origin", origin)
 			req.Header.Set("Access-Control-Request-Method", "POST")

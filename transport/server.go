@@ -242,6 +242,9 @@ type Server struct {
 
 	offers map[string]*mpp.Route // by path, of the paths with a fixed price; nil: nothing is sold
 
+	onLoopback atomic.Bool // the listener is, see admitsOrigin
+	publicHost string      // host of the base URL
+
 	stopTimeout time.Duration // time of each step of a shutdown after the grace period
 
 	conns       connections
@@ -262,7 +265,7 @@ func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
 		cfg: cfg, routeNames: namesOfRoutes(), submissions: locks.New(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
-		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+		publicHost: hostOf(cfg.BaseURL), rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		examples:  map[string]func() (*api.Result, error){},
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
@@ -301,6 +304,7 @@ func New(cfg Config) *Server {
 func (s *Server) Serve(ln net.Listener) error {
 	s.entry.Lock()
 	s.listener = ln
+	s.onLoopback.Store(onLoopback(ln.Addr()))
 	stopped := s.draining.Load()
 	s.entry.Unlock()
 	if stopped {
