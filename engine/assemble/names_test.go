@@ -45,6 +45,26 @@ func TestPartiesAreListed(t *testing.T) {
 	t.Error("who only a log names is not listed")
 }
 
+// TestNamesakesAreToldApart: of two addresses with one label, each has its address beside it.
+func TestNamesakesAreToldApart(t *testing.T) {
+	f := func(first, second, want string) {
+		t.Helper()
+		ev, _, usdc, dai := pairEvidence(t)
+		for a, symbol := range map[common.Address]string{usdc: first, dai: second} {
+			tok := ev.Tokens[a]
+			tok.Symbol = symbol
+			ev.Tokens[a] = tok
+		}
+		for _, a := range Result(ev).Addresses {
+			if a.Address == api.AddrOf(usdc) && a.Label != want {
+				t.Errorf("%s and %s: %q, want %q", first, second, a.Label, want)
+			}
+		}
+	}
+	f("TWIN", "OTHER", "TWIN token")
+	f("TWIN", "TWIN", "TWIN token (0x0000…9002)")
+}
+
 // pairEvidence has the sender add two tokens to a pool that a list knows as a token.
 func pairEvidence(t *testing.T) (ev *Evidence, pool, usdc, dai common.Address) {
 	pool, usdc, dai = common.HexToAddress("0x9001"), common.HexToAddress("0x9002"), common.HexToAddress("0x9003")

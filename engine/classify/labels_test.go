@@ -244,6 +244,7 @@ func TestFakeAirdrop(t *testing.T) {
 	}
 	f("a site", true, label.Token{Symbol: "$ claim on win-eth.xyz"}, false, 5)
 	f("a site in the name", true, label.Token{Symbol: "ETHG", Name: "Visit https://ethgain to claim"}, false, 9)
+	f("a site that is not shown", true, label.Token{Claims: "ETHG\nVisit https://ethgain to claim"}, false, 5)
 	f("a channel", true, label.Token{Symbol: "t.me/freedrop"}, false, 5)
 	f("an imitation", true, label.Token{Symbol: "USDC", Lookalike: "USDC"}, false, 5)
 	f("four and the sender", false, label.Token{Symbol: "win-eth.xyz"}, false, 4)

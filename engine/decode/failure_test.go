@@ -83,6 +83,23 @@ func TestRevertSentences(t *testing.T) {
 	f(pack(t, "Panic(uint256)", number(1))+"00", "panicked: assertion failed")
 }
 
+// TestWordsOfCustomErrors: a text in an error of the contract's own ABI stands in quotes, so
+// that it does not go on in our words.
+func TestWordsOfCustomErrors(t *testing.T) {
+	const abi = `[{"type":"error","name":"Denied","inputs":[{"name":"reason","type":"string"},{"name":"code","type":"uint256"}]}]`
+	tree := calling(t, token, "12345678")
+	f := func(said, want string) {
+		t.Helper()
+		tree.Root.Err, tree.Root.Output = "execution reverted", unhex(t, pack(t, "Denied(string,uint256)", said, number(7)))
+		s := New(nil, Sources{Contracts: map[common.Address]*Contract{token: {ABI: verifiedABI(t, abi)}}}).All(tree, nil)
+		if s.Failures[0] == nil || s.Failures[0].Text != want {
+			t.Errorf("%q: %+v, want %s", said, s.Failures[0], want)
+		}
+	}
+	f("no", `reverted with Denied(reason "no", code 7)`)
+	f("x\"), and all is well", `reverted with Denied(reason "x), and all is well", code 7)`)
+}
+
 // The error of a child that only passes through carries the child's knowledge.
 func TestErrorPassedOn(t *testing.T) {
 	nope := &Contract{ABI: verifiedABI(t, vaultABI)}

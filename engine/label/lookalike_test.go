@@ -57,6 +57,23 @@ func TestLookalike(t *testing.T) {
 }
 
 // TestListedTokensImitateNobody: the check must not turn on what it protects.
+// TestClaim: a token without a symbol is called by its name, so its name is what imitates.
+func TestClaim(t *testing.T) {
+	f := func(symbol, name string, want Token) {
+		t.Helper()
+		got := Token{Address: common.HexToAddress("0xdeadc0de"), Symbol: symbol, Name: name}
+		got.claim(1)
+		want.Address, want.Claims = got.Address, symbol+"\n"+name
+		if got != want {
+			t.Errorf("%q %q: %+v, want %+v", symbol, name, got, want)
+		}
+	}
+	f("", "USD Coin", Token{Lookalike: "USDC"})
+	f("", "My token", Token{Name: "My token"})
+	f("MYT", "USD Coin", Token{Symbol: "MYT"}) // may wrap it
+	f("USDC", "My token", Token{Symbol: "USDC", Name: "My token", Lookalike: "USDC"})
+}
+
 func TestListedTokensImitateNobody(t *testing.T) {
 	tab := tokens()
 	for _, id := range tab.Chains() {
