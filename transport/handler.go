@@ -86,7 +86,10 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, api.ErrStopping)
 		return
 	}
-	if s.admitsOrigin(ctx) {
+	if !wellFramed(&ctx.Request.Header) {
+		ctx.SetConnectionClose() // what follows may be a request for a proxy and none here
+		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")
+	} else if s.admitsOrigin(ctx) {
 		s.route(ctx, visit)
 	}
 	if !visit.streams {

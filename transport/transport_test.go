@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
 	"go.uber.org/goleak"
 
@@ -565,6 +566,21 @@ func TestOnlyTheLogTellsInternals(t *testing.T) {
 	}
 }
 
+// BenchmarkWellFramed is what the check costs each request.
+func BenchmarkWellFramed(b *testing.B) {
+	var h fasthttp.RequestHeader
+	head := "GET /health HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-Header: a value of some length\r\n", 15) + "\r\n"
+	if err := h.Read(bufio.NewReader(strings.NewReader(head))); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !wellFramed(&h) {
+			b.Fatal("refused")
+		}
+	}
+}
+
 // TestFraming: where a proxy in front might see another end of the request, the
 // request is refused, or the connection closed before what follows is read as one.
 func TestFraming(t *testing.T) {
@@ -587,4 +603,15 @@ func TestFraming(t *testing.T) {
 	f("Content-Length: +"+length, goodBody)
 	f("Content-Length: -1", goodBody)
 	f("Content-Length: "+length+"\r\nHost: y", goodBody)
+
+	// A bare LF ends no line.
+	f("X: y\nContent-Length: "+length, goodBody)
+	f("Content-Length: "+length+"\nX: y", goodBody)
+	f("Content-Length: "+length+"\r\nX: y\n z", goodBody)
+	f("Content-Length: "+length+"\r\nX: y\r\n\n", goodBody)
+	f("Content-Length: 0\r\n\nGET /health HTTP/1.1\r\nHost: inner", "")
+	f("Transfer-Encoding: chunked", strings.TrimSuffix(chunked, "\r\n")+"X: y\nZ: z\r\n\r\n")
+	f("Transfer-Encoding: chunked", strings.TrimSuffix(chunked, "\r\n")+"X: y\r\n\n")
+	f("Transfer-Encoding: chunked", strings.TrimSuffix(chunked, "\r\n")+"X: y\r\n\r\n")
+	f("Transfer-Encoding: chunked", strings.Replace(chunked, "\r\n", "\n", 1))
 }
