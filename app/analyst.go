@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +31,8 @@ type AnalysisOptions struct {
 	// RecordDir is the folder that gets a bundle of every answer of each analysis.
 	// Empty: nothing is recorded.
 	RecordDir string
+	// RecordContext keeps the context of a request in its bundle.
+	RecordContext bool
 	// Agent is the language model; nil: the rules alone. Analyst.Close closes it.
 	Agent *analysis.Agent
 	Log   *slog.Logger // for faults inside an analysis; nil: silent
@@ -140,18 +145,35 @@ type cutOff struct {
 	unpaid   bool // the payer did not pay for more
 }
 
-// write writes a bundle that is named after chain and hash.
+// maxBundles is how many bundles of one transaction a folder may have.
+const maxBundles = 1000
+
+// create writes a bundle that is named after chain and hash, further ones of the transaction
+// with a number.
+func (a *Analyst) create(rec *upstream.Recorder, name string) (err error) {
+	path := filepath.Join(a.o.RecordDir, name)
+	err = rec.CreateFile(path + BundleSuffix)
+	for n := 2; n <= maxBundles && errors.Is(err, fs.ErrExist); n++ {
+		err = rec.CreateFile(path + "-" + strconv.Itoa(n) + BundleSuffix)
+	}
+	return err
+}
+
+// write writes a bundle. The context of the request is the caller's own text, and is left out
+// unless the operator asked for it.
 func (a *Analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result, cut cutOff) error {
-	if err := os.MkdirAll(a.o.RecordDir, 0o755); err != nil {
+	if err := os.MkdirAll(a.o.RecordDir, 0o700); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
+	}
+	if !a.o.RecordContext {
+		req.Context = ""
 	}
 	rec.SetMeta(upstream.Meta{
 		TxHash: req.TxHash, ChainID: req.ChainID, Version: versionText(), CreatedAt: time.Now().Unix(), Context: req.Context, Model: req.Model,
 		Quick: a.o.Quick, SourcesOff: a.o.Upstream.SourcesOff, RPCOnly: a.o.Upstream.RPCOnly,
 		Expired: cut.phases, DeadlineMs: a.o.Deadline.Milliseconds(), Finished: cut.finished, Unpaid: cut.unpaid,
 	})
-	path := filepath.Join(a.o.RecordDir, res.Chain+"-"+strings.ToLower(req.TxHash)+BundleSuffix)
-	if err := rec.WriteFile(path); err != nil {
+	if err := a.create(rec, res.Chain+"-"+strings.ToLower(req.TxHash)); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
 	}
 	return nil

@@ -23,7 +23,9 @@ type Evidence struct {
 	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures or prices."           enum:"on,off" default:"on"`
 	Quick    bool          `name:"quick"                            env:"TXLENS_QUICK"                              help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
 	Deadline time.Duration `name:"deadline"                         env:"TXLENS_DEADLINE"                           help:"Time for the evidence of one analysis."                                                                    default:"120s"`
-	Record   string        `name:"record"   placeholder:"DIR"       env:"TXLENS_RECORD"                             help:"Write every answer of the analysis into a bundle in this folder."                                                         type:"path"`
+	Record   string        `name:"record"   placeholder:"DIR"       env:"TXLENS_RECORD"                             help:"Write every answer of the analysis into a new bundle in this folder, which only its owner may read."                                                         type:"path"`
+	// The context is the caller's own text.
+	RecordContext bool `name:"record-context" env:"TXLENS_RECORD_CONTEXT" help:"Keep the context of a request in its bundle too; without it a replay has none."`
 
 	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY"       env:"TXLENS_ETHERSCAN_KEY" secret:"all" help:"Key for contract sources of Etherscan v2."`
 	Prices       map[string]string `name:"call-price"    placeholder:"TOOL=NANO" env:"TXLENS_CALL_PRICE"                 help:"What a call costs you, in nano-dollars; TOOL is a JSON-RPC method, rpc for all of them, or a name under Calls in a result; repeatable, or separated by semicolons."`
@@ -47,7 +49,9 @@ func (f *Evidence) Options() (app.AnalysisOptions, error) {
 	if err != nil {
 		return app.AnalysisOptions{}, err
 	}
-	return app.AnalysisOptions{Upstream: cfg, Deadline: f.Deadline, Quick: f.Quick, RecordDir: f.Record, Agent: agent}, nil
+	return app.AnalysisOptions{
+		Upstream: cfg, Deadline: f.Deadline, Quick: f.Quick, RecordDir: f.Record, RecordContext: f.RecordContext, Agent: agent,
+	}, nil
 }
 
 // maxRPCCalls bounds --rpc-concurrency.

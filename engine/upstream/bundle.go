@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,13 +29,16 @@ const (
 	bundleVersion = 1
 )
 
-// Bounds of a file that is read. A real bundle is far below each.
+// Bounds of a file that is read, which may come from anybody: a result is at most what a node
+// may answer, and what stays in memory unpacked, the heads, is a small multiple of what an
+// analysis asks.
 const (
-	maxBundleFile = 512 << 20
-	maxEntries    = 1 << 20
+	maxBundleFile = 256 << 20
+	maxEntries    = 1 << 16
 	maxHead       = 1 << 20
-	maxResult     = 1 << 30
-	maxUnpacked   = 2 << 30
+	maxHeads      = 32 << 20 // of all calls
+	maxResult     = 256 << 20
+	maxUnpacked   = 512 << 20
 	maxWindow     = 8 << 20
 	maxSeq        = 1 << 40
 )
@@ -173,26 +177,43 @@ func writeHead(w io.Writer, v any) error {
 	return err
 }
 
-// WriteFile writes the bundle to path atomically.
-func (b *Bundle) WriteFile(path string) error {
+// WriteFile writes the bundle to path atomically, in place of a file that is there. Only its
+// owner may read it.
+func (b *Bundle) WriteFile(path string) error { return b.writeFile(path, os.Rename) }
+
+// CreateFile is WriteFile for a path where no file may be; otherwise the error is fs.ErrExist.
+func (b *Bundle) CreateFile(path string) error { return b.writeFile(path, placeNew) }
+
+// placeNew uses a link where the file system has them, because unlike a rename it does not
+// replace a file that was created meanwhile.
+func placeNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(from, to)
+}
+
+// writeFile writes a temporary file, and place gives it its name.
+func (b *Bundle) writeFile(path string, place func(from, to string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".bundle-*")
 	if err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
-	defer os.Remove(f.Name()) // of no effect after the rename
+	defer os.Remove(f.Name()) // of no effect after a rename
 	buf := bufio.NewWriterSize(f, 64<<10)
 	err = b.Encode(buf)
 	if err == nil {
 		err = buf.Flush()
 	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = place(f.Name(), path)
 	}
 	if err != nil {
 		return fmt.Errorf("write bundle: %w", err)
@@ -254,7 +275,10 @@ func damaged(err error) error {
 }
 
 // bundleReader reads the unpacked part of a bundle.
-type bundleReader struct{ r *bufio.Reader }
+type bundleReader struct {
+	r     *bufio.Reader
+	heads uint64 // bytes of all heads so far
+}
 
 func (p *bundleReader) read() (*Bundle, error) {
 	b := &Bundle{entries: map[string]*entry{}}
@@ -293,6 +317,9 @@ func (p *bundleReader) head(v any) (bool, error) {
 	}
 	if n > maxHead {
 		return false, errors.New("a head is too large")
+	}
+	if p.heads += n; p.heads > maxHeads {
+		return false, errors.New("the heads are too large")
 	}
 	text, err := readExactly(p.r, int64(n))
 	if err != nil {

@@ -90,6 +90,9 @@ func (r *Recorder) Bundle() *Bundle {
 // WriteFile writes the bundle to path atomically.
 func (r *Recorder) WriteFile(path string) error { return r.Bundle().WriteFile(path) }
 
+// CreateFile is Bundle().CreateFile.
+func (r *Recorder) CreateFile(path string) error { return r.Bundle().CreateFile(path) }
+
 // errorRecord is an Error as it is stored.
 type errorRecord struct {
 	Op        string `json:"op"`

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -396,6 +398,53 @@ func TestBundleHasBounds(t *testing.T) {
 	f("huge duration", `{}`, `{"key":"a","ms":9223372036854775807}`)
 	f("result and error", `{}`, `{"key":"a","size":1,"error":{"op":"x","kind":"timeout","text":"t"}}`)
 	f("no JSON", `{}`, `{"key":`)
+}
+
+// TestManyCalls: a small file of many small calls is refused before they fill the memory.
+func TestManyCalls(t *testing.T) {
+	f := func(name string, n, size int, want error) {
+		t.Helper()
+		heads := []string{"{}"}
+		pad := strings.Repeat("k", size)
+		for i := range n {
+			heads = append(heads, fmt.Sprintf(`{"key":"%07d%s"}`, i, pad))
+		}
+		file := rawBundle(heads...)
+		peak := peakHeap(func() {
+			if _, err := ParseBundle(file); !errors.Is(err, want) || want != nil && errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+		})
+		if peak > 128<<20 {
+			t.Errorf("%s: %d MiB of heap for a file of %d KiB", name, peak>>20, len(file)>>10)
+		}
+	}
+	f("too many calls", maxEntries+2, 1, ErrBundleDamaged)
+	f("too large heads", 40, 900<<10, ErrBundleDamaged)
+	f("as many as allowed", maxEntries, 1, nil)
+}
+
+// TestFileOfTheOwner: a bundle has what a caller asked about, so only its owner reads it, and
+// a file that is there is kept.
+func TestFileOfTheOwner(t *testing.T) {
+	b := &Bundle{Meta: Meta{TxHash: "0x1"}, entries: map[string]*entry{}}
+	path := filepath.Join(t.TempDir(), "a.txlens")
+	if err := b.CreateFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	b.Meta.TxHash = "0x2"
+	if err := b.CreateFile(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second file: %v", err)
+	}
+	if got, err := ReadBundle(path); err != nil || got.Meta.TxHash != "0x1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
 }
 
 // TestBundleBomb unpacks to far more than it is.
