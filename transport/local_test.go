@@ -35,7 +35,10 @@ func TestLocalServer(t *testing.T) {
 	hash := "0x" + strings.Repeat("ab", 32)
 	page, form := "GET /tx/"+hash, "GET /tx?hash="+hash
 	const explain, health = "POST /explain", "GET /health"
-	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	plain := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	f := func(request, host string, want int, runs int64, headers ...string) {
 		t.Helper()
 		method, path, _ := strings.Cut(request, " ")

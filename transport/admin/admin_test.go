@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,18 @@ func TestToken(t *testing.T) {
 		f(loopback, "secret", "secret", 401)
 		f(loopback, "", "Bearer ", 401)
 		f(loopback, "", "", 401)
+	}
+}
+
+// TestNoToken: without a token nothing is open, whatever the header; the server of HTTP would
+// trim the space that ends it.
+func TestNoToken(t *testing.T) {
+	r := httptest.NewRequest("GET", "/debug/pprof/", nil)
+	r.Header["Authorization"] = []string{"Bearer "}
+	w := httptest.NewRecorder()
+	New(Config{}).http.Handler.ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized {
+		t.Errorf("%d", w.Code)
 	}
 }
 
