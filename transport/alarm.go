@@ -80,8 +80,23 @@ func (g *connection) Read(b []byte) (int, error) {
 	}
 }
 
+// Write gives each piece of a large answer a time limit of its own: a client that reads slowly
+// but steadily gets all of it. The first piece has the deadline of the caller.
 func (g *connection) Write(b []byte) (written int, err error) {
 	g.answered.Store(true)
+	for {
+		n, err := g.writePiece(b[written:min(len(b), written+chunkSize)])
+		written += n
+		if err == nil && written < len(b) {
+			err = g.SetWriteDeadline(time.Now().Add(g.patience))
+		}
+		if err != nil || written == len(b) {
+			return written, err
+		}
+	}
+}
+
+func (g *connection) writePiece(b []byte) (written int, err error) {
 	for {
 		n, err := g.Conn.Write(b[written:])
 		written += n

@@ -33,17 +33,32 @@ func compress(ctx *fasthttp.RequestCtx) {
 	if r.IsBodyStream() || len(r.Body()) < minCompressed || len(r.Header.ContentEncoding()) > 0 {
 		return
 	}
-	if !bytes.HasPrefix(r.Header.Peek(fasthttp.HeaderCacheControl), []byte("no-store")) {
-		r.Header.Add(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
-	}
-	at := wantedCoding(ctx.Request.Header.PeekAll(fasthttp.HeaderAcceptEncoding))
+	vary(&r.Header)
+	at := codingOf(ctx)
 	if at < 0 {
 		return
 	}
 	r.SetBodyRaw(codings[at].encode(nil, r.Body()))
-	r.Header.SetContentEncoding(codings[at].name)
-	if tag := r.Header.Peek(fasthttp.HeaderETag); len(tag) > 0 && tag[0] == '"' {
-		r.Header.Set(fasthttp.HeaderETag, "W/"+string(tag)) // the bytes differ, the document is the same
+	setCoding(&r.Header, at)
+}
+
+// vary tells caches that the answer depends on the codings that the client accepts.
+func vary(h *fasthttp.ResponseHeader) {
+	if !bytes.HasPrefix(h.Peek(fasthttp.HeaderCacheControl), []byte("no-store")) {
+		h.Add(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
+	}
+}
+
+// codingOf is wantedCoding of a request.
+func codingOf(ctx *fasthttp.RequestCtx) int {
+	return wantedCoding(ctx.Request.Header.PeekAll(fasthttp.HeaderAcceptEncoding))
+}
+
+// setCoding says in the headers how the body is encoded.
+func setCoding(h *fasthttp.ResponseHeader, at int) {
+	h.SetContentEncoding(codings[at].name)
+	if tag := h.Peek(fasthttp.HeaderETag); len(tag) > 0 && tag[0] == '"' {
+		h.Set(fasthttp.HeaderETag, "W/"+string(tag)) // the bytes differ, the document is the same
 	}
 }
 

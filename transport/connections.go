@@ -28,7 +28,7 @@ func (d *limitListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		g := &connection{Conn: c, list: &d.s.conns, from: origin(c.RemoteAddr())}
+		g := &connection{Conn: c, list: &d.s.conns, from: origin(c.RemoteAddr()), patience: d.s.cfg.WriteTimeout}
 		switch g.list.enter(g, d.s.cfg.MaxConns, d.s.cfg.MaxConnsPerIP) {
 		case admitted:
 			return g, nil
@@ -134,7 +134,8 @@ type connection struct {
 	from             netip.Prefix
 	closed           atomic.Bool
 	reading, writing alarm
-	answered         atomic.Bool // written since the last read
+	answered         atomic.Bool   // written since the last read
+	patience         time.Duration // time limit of each further piece of a large write
 }
 
 func (g *connection) Close() error {

@@ -37,10 +37,10 @@ func (s *Server) runExport(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, &api.BadRequest{Field: "format", Reason: "must be one of " + strings.Join(export.Names(), ", ")})
 		return
 	}
-	res := s.finishedResult(ctx, string(rawID))
-	if res == nil {
-		return
-	}
+	s.finishedResult(ctx, string(rawID), func(res *api.Result) { s.sendExport(ctx, format, res) })
+}
+
+func (s *Server) sendExport(ctx *fasthttp.RequestCtx, format *export.Format, res *api.Result) {
 	var buf bytes.Buffer
 	if err := format.Write(&buf, res); err != nil {
 		s.failWith(ctx, err)

@@ -93,7 +93,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		s.route(ctx, visit)
 	}
 	if !visit.streams {
-		compress(ctx)
+		s.settleBody(ctx)
 	}
 }
 
@@ -281,6 +281,7 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 	}
 	switch last := last.(type) {
 	case wire.ResultFrame:
+		defer s.bodies.work()()
 		s.sendJSON(ctx, last.Result)
 	case wire.ReportFrame:
 		sendHTML(ctx, last.HTML)
@@ -342,6 +343,12 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 		if v != nil {
 			defer v.end()
 			last, trailer, err = v.settle(last, err)
+		}
+		if err == nil {
+			last, err = s.shareFrame(frameKey(job.ID, job.Request.View), st.party, last)
+		}
+		if h, ok := last.(*hold); ok {
+			defer h.Close()
 		}
 		if err != nil {
 			last = failure(err)

@@ -95,31 +95,63 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
+	if s.sold() && !s.jobIsPaid(ctx, id) {
+		return
+	}
+	// Only the answer of a job that is complete is large enough to be held for others.
+	s.once(ctx, "job "+id+" "+string(v), func() (any, bool) {
+		job := s.findJob(ctx, id)
+		if job == nil {
+			return nil, false
+		}
+		if job.Status.Unfinished() {
+			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
+		}
+		told, err := reducedJob(job, v)
+		if err != nil {
+			s.failWith(ctx, err)
+			return nil, false
+		}
+		return told, true
+	})
+}
+
+// findJob returns a job. Where it is nil the answer is given.
+func (s *Server) findJob(ctx *fasthttp.RequestCtx, id string) *api.Job {
 	job, err := s.cfg.Jobs.Job(id)
 	switch {
 	case errors.Is(err, api.ErrNoJob):
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
+		return nil
 	case err != nil:
 		s.failWith(ctx, err)
-	case !s.collectDebt(ctx, id, string(job.Status), !job.Status.Unfinished()):
-	default:
-		if job.Status.Unfinished() {
-			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
-		}
-		s.sendJob(ctx, job, v)
+		return nil
 	}
+	return job
 }
 
-// sendJob answers with a job, in the view of the poll or else of the submission.
-func (s *Server) sendJob(ctx *fasthttp.RequestCtx, job *api.Job, v api.View) {
+// jobIsPaid collects the debt of a job. Where it is false the answer is given. The result is not
+// kept, because it must not be in memory while the client pays.
+func (s *Server) jobIsPaid(ctx *fasthttp.RequestCtx, id string) bool {
+	status := func() api.JobStatus {
+		defer s.bodies.work()()
+		if job := s.findJob(ctx, id); job != nil {
+			return job.Status
+		}
+		return ""
+	}()
+	return status != "" && s.collectDebt(ctx, id, string(status), !status.Unfinished())
+}
+
+// reducedJob returns a job with its result in the view of the poll or else of the submission.
+func reducedJob(job *api.Job, v api.View) (*api.Job, error) {
 	told := *job
 	if job.Result != nil {
 		doc, err := reducedFrame(job.Result, cmp.Or(v, job.View), job.JobID)
 		if err != nil {
-			s.failWith(ctx, err)
-			return
+			return nil, err
 		}
 		told.Result = doc
 	}
-	s.sendJSON(ctx, &told)
+	return &told, nil
 }

@@ -50,6 +50,7 @@ type visit struct {
 	streams bool            // the request ends with the stream
 	heard   bool            // an analysis may still write to it, even after the end
 	routine bool            // one of the many vouchers of a stream: logged at level debug only
+	payer   string          // who paid for the request; empty: nobody, or not yet
 	caller  *callers.Caller // nil: there are no keys, or none is needed
 
 	mu    sync.Mutex
@@ -66,7 +67,7 @@ func (v *visit) free() {
 	if v.heard {
 		return
 	}
-	v.method, v.route, v.code, v.chain, v.phase, v.routine, v.caller = "", "", "", "", "", false, nil
+	v.method, v.route, v.payer, v.code, v.chain, v.phase, v.routine, v.caller = "", "", "", "", "", "", false, nil
 	visits.Put(v)
 }
 

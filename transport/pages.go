@@ -163,9 +163,7 @@ func (s *Server) runPage(ctx *fasthttp.RequestCtx) {
 	}
 	defer s.asPage(ctx)
 	path := string(ctx.Path())
-	if res := s.finishedResult(ctx, path[strings.LastIndexByte(path, '/')+1:]); res != nil {
-		s.sendReport(ctx, res)
-	}
+	s.finishedResult(ctx, path[strings.LastIndexByte(path, '/')+1:], func(res *api.Result) { s.sendReport(ctx, res) })
 }
 
 // example answers GET /examples/{name}.

@@ -118,6 +118,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 		slot.Release()
 		return
 	}
+	visitOf(ctx).payer = s.cfg.Payments.Seller.Holder(p).Payer.Hex()
 	giveReceipt(ctx, a.Standing, p.ChallengeID)
 	run, slot, err := s.cfg.Payments.Seller.Enter(s.base, p, a, slot, e)
 	switch {
@@ -309,16 +310,39 @@ func (s *Server) replay(st *stream, p *channel.Payment, job RunSpec) {
 		st.end(s.errorEvent(id, unpaidRun{err}))
 		return
 	}
-	last := len(rec.Frames) - 1
-	for _, frame := range rec.Frames[:last] {
-		st.push(named("", frame)[len("event: \n"):], false)
-	}
-	frame, err := reducedFrame(rec.Frames[last], job.Request.View, id)
+	frame, err := s.replayFrame(st, id, job.Request.View)
 	if err != nil {
 		st.end(s.errorEvent(id, err))
 		return
 	}
 	st.end(frame)
+	if h, ok := frame.(*hold); ok {
+		h.Close() // the stream has its own
+	}
+}
+
+// replayFrame sends the first frames of a run that has ended, and returns the last one.
+func (s *Server) replayFrame(st *stream, id string, v api.View) (any, error) {
+	key := frameKey(id, v)
+	defer s.bodies.keys.Lock(key)()
+	if h, err := s.bodies.find(key, st.party); err != nil || h != nil {
+		st.send(api.Event{Type: api.EventComplete})
+		return h, err
+	}
+	defer s.bodies.work()()
+	rec, err := s.recovered(id)
+	if err != nil {
+		return nil, err
+	}
+	last := len(rec.Frames) - 1
+	for _, frame := range rec.Frames[:last] {
+		st.push(named("", frame)[len("event: \n"):], false)
+	}
+	frame, err := reducedFrame(rec.Frames[last], v, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.shareEncoded(key, st.party, frame)
 }
 
 // collectRest collects the outstanding part of the bill of a run that has ended.

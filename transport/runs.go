@@ -47,31 +47,50 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: api.CodeNoRun, RequestID: id})
 		return
 	}
-	atWork := s.runsInProgress.has(id) // checked first: a run is stored before it is removed from the list
-	run, err := s.cfg.Runs.Recover(id)
-	switch {
-	case err == nil:
-		s.sendRun(ctx, run, v)
-	default:
-		s.noRun(ctx, id, atWork, err)
+	find := func() (*api.RunRecovery, bool) {
+		atWork := s.runsInProgress.has(id) // checked first: a run is stored before it is removed from the list
+		run, err := s.cfg.Runs.Recover(id)
+		if err != nil {
+			s.noRun(ctx, id, atWork, err)
+		}
+		return run, err == nil
 	}
-}
-
-// sendRun answers with the frames of a run after it is paid.
-func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.View) {
-	if !s.collectDebt(ctx, run.RequestID, "complete", true) {
+	if s.sold() && (!s.exists(find) || !s.collectDebt(ctx, id, "complete", true)) {
 		return
 	}
+	s.once(ctx, "run "+id+" "+string(v), func() (any, bool) {
+		run, ok := find()
+		if !ok {
+			return nil, false
+		}
+		run, err := reducedRun(run, v)
+		if err != nil {
+			s.failWith(ctx, err)
+			return nil, false
+		}
+		return run, true
+	})
+}
+
+// exists reports whether find finds a run. Its frames are not kept, because they must not be in
+// memory while the client pays.
+func (s *Server) exists(find func() (*api.RunRecovery, bool)) bool {
+	defer s.bodies.work()()
+	_, ok := find()
+	return ok
+}
+
+// reducedRun returns a run with its last frame in the requested view.
+func reducedRun(run *api.RunRecovery, v api.View) (*api.RunRecovery, error) {
 	told := *run
 	if n := len(run.Frames); n > 0 {
 		frame, err := reducedFrame(run.Frames[n-1], v, run.RequestID)
 		if err != nil {
-			s.failWith(ctx, err)
-			return
+			return nil, err
 		}
 		told.Frames = append(slices.Clone(run.Frames[:n-1]), frame)
 	}
-	s.sendJSON(ctx, &told)
+	return &told, nil
 }
 
 const noSuchRun = "no run under this request id: it is unknown, older than 30 days, or was not kept"

@@ -64,6 +64,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -146,13 +147,18 @@ type Config struct {
 	MaxAnalyses   int           // concurrent analyses, default 64; others are answered 503
 	Shares        slots.Limits  // limits of one party; Total is MaxAnalyses
 	ReadTimeout   time.Duration // time limit of header and body of a request, default 10 s
-	WriteTimeout  time.Duration // for the answer after the analysis; of a stream, for each 32 KiB; default 60 s
+	WriteTimeout  time.Duration // for each 32 KiB of an answer; a client that takes less is disconnected; default 30 s
 	IdleTimeout   time.Duration // time between two requests of a connection, default 60 s
 	MaxConns      int           // concurrent connections, default 4,096
 	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64; default 0: no limit, because of proxies
 
 	Heartbeat  time.Duration // time without events before a stream gets a heartbeat, default 15 s
 	MaxBacklog int           // bytes of events that may be queued for a slow client, default 4 MiB, in addition to the result
+
+	// MaxHeld is the number of bytes of large answers that are held while clients read them,
+	// default 256 MiB. MaxHeldPerParty is that of one payer, key or address, default 64 MiB.
+	// All who read the same answer share its bytes. A request for another one is answered 503.
+	MaxHeld, MaxHeldPerParty int64
 
 	// KeepRunning, if not nil, is called when the client of a stream has disconnected or is
 	// disconnected because it does not read: true continues the analysis, which makes sense if
@@ -181,7 +187,7 @@ func (c Config) withDefaults() Config {
 	}
 	set(&c.Deadline, 120*time.Second)
 	set(&c.ReadTimeout, 10*time.Second)
-	set(&c.WriteTimeout, 60*time.Second)
+	set(&c.WriteTimeout, 30*time.Second)
 	set(&c.IdleTimeout, 60*time.Second)
 	set(&c.Heartbeat, 15*time.Second)
 	c.Payments = c.Payments.withDefaults()
@@ -192,6 +198,12 @@ func (c Config) withDefaults() Config {
 	c.Shares.Total = c.MaxAnalyses
 	if c.MaxBacklog <= 0 {
 		c.MaxBacklog = 4 << 20
+	}
+	if c.MaxHeld <= 0 {
+		c.MaxHeld = 256 << 20
+	}
+	if c.MaxHeldPerParty <= 0 {
+		c.MaxHeldPerParty = c.MaxHeld / 4
 	}
 	if c.KeepRunning == nil {
 		// If runs are stored, a run in progress is worth finishing.
@@ -248,6 +260,7 @@ type Server struct {
 	stopTimeout time.Duration // time of each step of a shutdown after the grace period
 
 	conns       connections
+	bodies      *bodies       // large answers that are being written
 	rejectSlots chan struct{} // semaphore of rejected connections in progress
 	alive       []byte        // body of GET /health
 	sample      func() (*api.Result, error)
@@ -265,7 +278,8 @@ func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
 		cfg: cfg, routeNames: namesOfRoutes(), submissions: locks.New(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
-		publicHost: hostOf(cfg.BaseURL), rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+		publicHost: hostOf(cfg.BaseURL), bodies: newBodies(cfg.MaxHeld, cfg.MaxHeldPerParty, runtime.GOMAXPROCS(0)),
+		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		examples:  map[string]func() (*api.Result, error){},
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),

@@ -33,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	}
 	f("Deadline", c.Deadline, 2*time.Minute)
 	f("ReadTimeout", c.ReadTimeout, 10*time.Second)
-	f("WriteTimeout", c.WriteTimeout, time.Minute)
+	f("WriteTimeout", c.WriteTimeout, 30*time.Second)
 	f("IdleTimeout", c.IdleTimeout, time.Minute)
 	f("Heartbeat", c.Heartbeat, 15*time.Second)
 	f("MaxAnalyses", c.MaxAnalyses, 64)
@@ -59,7 +59,7 @@ func TestDefaults(t *testing.T) {
 	f("given KeepRunning", given.KeepRunning("x") && given.Recoverable("x"), true)
 
 	h := New(Config{}).http
-	f("fasthttp", fmt.Sprint(h.ReadTimeout, h.WriteTimeout, h.IdleTimeout, h.ReadBufferSize, h.MaxRequestBodySize), "10s 1m0s 1m0s 16384 65536")
+	f("fasthttp", fmt.Sprint(h.ReadTimeout, h.WriteTimeout, h.IdleTimeout, h.ReadBufferSize, h.MaxRequestBodySize), "10s 30s 1m0s 16384 65536")
 }
 
 // TestTerms: the documents tell the terms that the challenges offer.

@@ -32,6 +32,7 @@ const chunkSize = 32 << 10
 // use.
 type stream struct {
 	id             string
+	party          string   // who is charged with the bytes that are held, see Server.party
 	conn           net.Conn // connection for reading and closing
 	sock           net.Conn // the same for writing
 	log            *slog.Logger
@@ -50,7 +51,8 @@ type stream struct {
 	queue    []byte // queued frames
 	inFlight int    // bytes that were taken from the queue and are not written yet
 	complete bool   // the frame complete is queued: only the last frame may follow
-	last     any    // frame that ends the stream, once set
+	last     any    // frame that ends the stream, once set; a *hold is closed with the stream
+	closed   bool   // nothing more is written
 	trailer  []byte // event after the last frame
 	cut      error  // why writing stopped
 	written  bool   // the last frame and the trailer are written: a client that disconnects then has all of it
@@ -95,12 +97,37 @@ func (st *stream) push(frame []byte, complete bool) {
 // must not change.
 func (st *stream) end(v any) {
 	st.mu.Lock()
+	var crowded bool
 	if st.last == nil {
 		st.last = v
+		if h, ok := v.(*hold); ok {
+			crowded = !st.keep(h)
+		}
 	}
 	st.mu.Unlock()
+	if crowded {
+		st.cutOff(api.ErrTooManyAnswers)
+	}
 	st.signal()
 }
+
+// keep makes the stream a reader of its last frame, and reports whether it may be one. st.mu
+// must be held.
+func (st *stream) keep(h *hold) bool {
+	st.last = ended{}
+	if st.closed || st.cut != nil {
+		return true // nobody reads it
+	}
+	mine, err := h.again(st.party)
+	if err != nil {
+		return false
+	}
+	st.last = mine
+	return true
+}
+
+// ended is the last frame of a stream that nobody reads.
+type ended struct{}
 
 // trail sets an event that follows the last frame; call it before end.
 func (st *stream) trail(event []byte) {
@@ -209,9 +236,16 @@ func (st *stream) writeAll(out *patientWriter) error {
 	}
 }
 
-// writeLast encodes the last frame directly to the connection, because a result may be many
-// megabytes and must be in memory only once.
+// writeLast writes the last frame: a large one from the buffer that all of its readers share.
 func (st *stream) writeLast(out *patientWriter, last any) error {
+	if h, ok := last.(*hold); ok {
+		boundSocket(st.sock)
+		if _, err := h.WriteTo(out); err != nil {
+			return err
+		}
+		_, err := out.Write(st.trailer) // does not change after end
+		return err
+	}
 	buf := bufio.NewWriterSize(out, chunkSize)
 	err := writeFrame(buf, last)
 	if err == nil {
@@ -239,6 +273,11 @@ func (st *stream) Close() {
 	cut := st.cut
 	if st.written {
 		cut = nil
+	}
+	st.closed = true
+	if h, ok := st.last.(*hold); ok {
+		h.Close()
+		st.last = ended{}
 	}
 	st.mu.Unlock()
 	if st.onEnd != nil {
@@ -279,7 +318,7 @@ func (st *stream) renew() error {
 
 func (s *Server) newStream(ctx *fasthttp.RequestCtx, id string) *stream {
 	return &stream{
-		id: id, conn: ctx.Conn(), sock: socket(ctx.Conn()), log: s.cfg.Log, heartbeatEvery: s.cfg.Heartbeat, writeTimeout: s.cfg.WriteTimeout, maxQueue: s.cfg.MaxBacklog,
+		id: id, party: s.party(ctx), conn: ctx.Conn(), sock: socket(ctx.Conn()), log: s.cfg.Log, heartbeatEvery: s.cfg.Heartbeat, writeTimeout: s.cfg.WriteTimeout, maxQueue: s.cfg.MaxBacklog,
 		stopping: s.base.Done(), wake: make(chan struct{}, 1),
 	}
 }

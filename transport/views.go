@@ -109,34 +109,42 @@ func (s *Server) runPart(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	if res := s.finishedResult(ctx, string(rawID)); res != nil {
-		s.sendPage(ctx, part, res, q)
-	}
+	s.finishedResult(ctx, string(rawID), func(res *api.Result) { s.sendPage(ctx, part, res, q) })
 }
 
-// finishedResult returns the result of a run or a job that has ended and is paid. Where it
-// is nil the answer is given.
-func (s *Server) finishedResult(ctx *fasthttp.RequestCtx, rawID string) *api.Result {
+// finishedResult calls answer with the result of a run or a job that has ended and is paid, or
+// says why it cannot.
+func (s *Server) finishedResult(ctx *fasthttp.RequestCtx, rawID string, answer func(*api.Result)) {
 	id, ok := parseID(rawID)
 	if !ok {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: api.CodeNoRun})
-		return nil
+		return
 	}
+	if s.sold() && (!s.withFinished(ctx, id, func(jsontext.Value) {}) || !s.collectDebt(ctx, id, "complete", true)) {
+		return
+	}
+	s.withFinished(ctx, id, func(doc jsontext.Value) {
+		res, err := api.DecodeResult(doc)
+		if err != nil {
+			s.failWith(ctx, err)
+			return
+		}
+		answer(res)
+	})
+}
+
+// withFinished calls f with the result of a run or job that has ended, or says why it cannot.
+// The result must not be in memory while the client pays or reads.
+func (s *Server) withFinished(ctx *fasthttp.RequestCtx, id string, f func(jsontext.Value)) bool {
+	defer s.bodies.work()()
 	atWork := s.runsInProgress.has(id)
 	doc, err := s.finished(id)
 	if err != nil {
 		s.noRun(ctx, id, atWork, err)
-		return nil
+		return false
 	}
-	if !s.collectDebt(ctx, id, "complete", true) {
-		return nil
-	}
-	res, err := api.DecodeResult(doc)
-	if err != nil {
-		s.failWith(ctx, err)
-		return nil
-	}
-	return res
+	f(doc)
+	return true
 }
 
 func (s *Server) sendPage(ctx *fasthttp.RequestCtx, part *view.Part, res *api.Result, q view.Query) {

@@ -54,6 +54,8 @@ type RunRecovery struct {
 var (
 	// ErrBusy: as many jobs wait as may.
 	ErrBusy = errors.New("too many jobs are waiting")
+	// ErrTooManyAnswers: as many bytes of large answers are held as may be.
+	ErrTooManyAnswers = errors.New("too many large answers are being read")
 	// ErrFull: there is no room to store what a new request would be promised.
 	ErrFull = errors.New("the server has no room to store more results")
 	// ErrUnpaid: who asked for the analysis has not paid for more of it.

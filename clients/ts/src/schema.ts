@@ -787,7 +787,7 @@ export interface components {
              * @description For programs.
              * @enum {string}
              */
-            code: "internal_error" | "transaction_not_found" | "upstream_unavailable" | "transaction_pending" | "invalid_request" | "stopping" | "run_not_found" | "run_errored" | "run_too_large" | "payment_incomplete";
+            code: "internal_error" | "transaction_not_found" | "upstream_unavailable" | "transaction_pending" | "invalid_request" | "busy" | "stopping" | "run_not_found" | "run_errored" | "run_too_large" | "payment_incomplete";
             /** @description For people. */
             message: string;
             /** @description The request that replays the run, as GET /explain/run/{requestId}; there when the run can be recovered. */
@@ -2057,7 +2057,7 @@ export interface components {
         /**
          * @description Not now.
          *
-         *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+         *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
          *
          *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
          *
@@ -2148,7 +2148,7 @@ export interface components {
         /**
          * @description Not now.
          *
-         *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+         *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
          *
          *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
          */
@@ -2422,7 +2422,7 @@ export interface operations {
             /**
              * @description Not now.
              *
-             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
              *
              *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
              */
@@ -2653,7 +2653,7 @@ export interface operations {
             /**
              * @description Not now.
              *
-             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
              *
              *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
              *
@@ -3771,7 +3771,7 @@ export interface operations {
             /**
              * @description Not now.
              *
-             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
              *
              *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
              */
@@ -4074,7 +4074,7 @@ export interface operations {
             /**
              * @description Not now.
              *
-             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
              *
              *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
              */
@@ -4272,7 +4272,7 @@ export interface operations {
             /**
              * @description Not now.
              *
-             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
              *
              *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
              */
@@ -4468,7 +4468,7 @@ export interface operations {
             /**
              * @description Not now.
              *
-             *     `busy`: As many analyses run, or as many jobs wait, as the service takes at a time. Ask again after the seconds that Retry-After names.
+             *     `busy`: As many analyses run, as many jobs wait, or as many large answers are being read, as the service takes at a time. Ask again after the seconds that Retry-After names; in a stream, request what recover names, if it is there.
              *
              *     `stopping`: The server is being stopped, for an update as a rule. Ask again after the seconds that Retry-After names; in a stream, request what recover names first, if it is there.
              */
