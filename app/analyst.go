@@ -101,7 +101,7 @@ func (a *Analyst) Check(req api.Request) error { return a.explainer.Check(req) }
 
 // Explain runs one analysis and records it where that is configured.
 func (a *Analyst) Explain(ctx context.Context, spec transport.RunSpec) (*api.Result, error) {
-	return a.ExplainWith(ctx, spec, &meter.Meter{Gate: spec.Gate, OnCost: spec.OnCost})
+	return a.ExplainWith(ctx, spec, &meter.Meter{Gate: spec.Gate, OnCost: spec.OnCost, Room: spec.Room})
 }
 
 // BundleSuffix ends the names of recorded bundles.

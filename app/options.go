@@ -46,6 +46,12 @@ type Options struct {
 	MaxConns         int // connections at a time, default 4,096
 	MaxConnsPerIP    int // the same for one network address; 0: no limit
 
+	// MemoryMax is the memory of the process that the server plans with, in bytes: five eighths
+	// are for analyses, each of which reserves what it is expected to need, one eighth is for
+	// large answers that clients are reading. 0: no bound. Whoever sets it should give the same
+	// to debug.SetMemoryLimit.
+	MemoryMax int64
+
 	// Callbacks say whom the server may tell of the end of a job; nil: nobody.
 	Callbacks *webhook.Options
 	// Keys are those of the callers who may ask; nil: everybody may. A server that sells has none.

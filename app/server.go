@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"txlens/actors/job"
+	"txlens/actors/memory"
 	"txlens/actors/slots"
 	"txlens/actors/webhook"
 	"txlens/engine/api"
@@ -35,12 +36,16 @@ type Server struct {
 	admin           *admin.Server // nil: there is none
 	adminToken      string        // only the owner of the data folder can read it
 	adminEnded      chan error
+	memory          *memory.Budget // nil: no bound
 }
 
 // New opens everything that a server needs, its ports first: a server that cannot
 // listen must not take up jobs. An option with which it cannot start is an *OptionError.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o.withDefaults(), adminToken: rand.Text()}
+	if s.o.MemoryMax > 0 {
+		s.memory = memory.New(s.o.MemoryMax / 8 * 5)
+	}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -189,6 +194,9 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
 		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample, Examples: s.o.Examples,
 		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
+	}
+	if s.memory != nil {
+		c.Memory, c.MaxHeld = s.memory, s.o.MemoryMax/8
 	}
 	if a := s.o.Analysis.Agent; a != nil {
 		c.ModelBudget = a.Limits.Nano
@@ -353,7 +361,24 @@ var _ job.Analyst = jobRunner{}
 
 // Explain runs the analysis of a job, whose id takes the place of a request id.
 func (r jobRunner) Explain(ctx context.Context, w job.Work) (*api.Result, error) {
-	return r.s.sales.RunJob(ctx, w, r.s.explainer.Explain)
+	return r.s.sales.RunJob(ctx, w, r.explain)
+}
+
+// explain waits for memory as long as the job may take.
+func (r jobRunner) explain(ctx context.Context, spec transport.RunSpec) (*api.Result, error) {
+	work := r.s.memory.Work()
+	defer work.End()
+	for {
+		err := work.Begin(ctx)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, memory.ErrFull) {
+			return nil, err
+		}
+	}
+	spec.Room = work.Read
+	return r.s.explainer.Explain(ctx, spec)
 }
 
 // describedChains lists the table of chains for the documents of the server.

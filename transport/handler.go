@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"mime"
 	"runtime/debug"
 	"sort"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/memory"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/transport/wire"
@@ -274,6 +276,8 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 	visit := visitOf(ctx)
 	visit.heard = true
 	job.Sink = visit.hear
+	job.memory = s.cfg.Memory.Work()
+	defer job.memory.End()
 	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
 	last, err := s.conclude(work, job, s.runsInProgress.add(job.ID), func() bool { return false })
 	if !w.end() {
@@ -337,6 +341,8 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 		if job.free != nil {
 			defer job.free()
 		}
+		job.memory = s.cfg.Memory.Work()
+		defer job.memory.End()
 		defer cancel(nil)
 		last, err := s.conclude(work, job, ended, unsaid.Load)
 		var trailer []byte
@@ -395,7 +401,13 @@ var errPanic = errors.New("the analysis panicked")
 // attempt runs the analysis. A panic fails this request only.
 func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, err error) {
 	defer s.recoverAnd(job.ID, func() { res, err = nil, errPanic })
-	res, err = s.cfg.Explainer.Explain(work, job)
+	if err = job.memory.Begin(work); errors.Is(err, memory.ErrFull) {
+		return nil, fmt.Errorf("%w: %w", api.ErrNoMemory, err)
+	}
+	if err == nil {
+		job.Room = job.memory.Read
+		res, err = s.cfg.Explainer.Explain(work, job)
+	}
 	if err != nil && work.Err() != nil {
 		err = errors.Join(context.Cause(work), err)
 	}

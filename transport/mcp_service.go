@@ -38,6 +38,8 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 	defer context.AfterFunc(ctx, func() { cancel(errClientGone) })()
 	id := newRequestID(time.Now())
 	job := RunSpec{ID: id.String(), Request: req, Finish: m.s.finish, Sink: progress}
+	job.memory = m.s.cfg.Memory.Work()
+	defer job.memory.End()
 	last, err := m.s.conclude(work, job, m.s.runsInProgress.add(job.ID), func() bool { return false })
 	if err != nil {
 		return nil, err

@@ -72,6 +72,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors/locks"
+	"txlens/actors/memory"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -100,6 +101,9 @@ type RunSpec struct {
 	// each purchase with its highest price, OnCost with the cost so far.
 	Gate   func(ctx context.Context, most int64) (meter.Hold, error)
 	OnCost func(totalNano int64)
+	// Room, if not nil, is called with the bytes of all answers of nodes so far while a large
+	// one is read. It may wait for memory; its error ends the answer.
+	Room func(ctx context.Context, bytes int64) error
 	// Finish is closed when the server stops: what is known by then is to be returned as a
 	// partial result, at once. nil: never.
 	Finish <-chan struct{}
@@ -110,6 +114,9 @@ type RunSpec struct {
 	streams bool
 	// priced is called when the analysis has ended, before its run is stored; may be nil.
 	priced func(*api.Result, error)
+	// memory is reserved before the analysis and released when its answer is encoded; nil:
+	// there is no bound.
+	memory *memory.Work
 	free   func() // releases the slot at the end; nil: the caller of conclude does
 }
 
@@ -154,6 +161,10 @@ type Config struct {
 
 	Heartbeat  time.Duration // time without events before a stream gets a heartbeat, default 15 s
 	MaxBacklog int           // bytes of events that may be queued for a slow client, default 4 MiB, in addition to the result
+
+	// Memory is the memory that analyses share, of which each reserves what it is expected to
+	// need; nil: no bound. Without memory the answer is 503.
+	Memory *memory.Budget
 
 	// MaxHeld is the number of bytes of large answers that are held while clients read them,
 	// default 256 MiB. MaxHeldPerParty is that of one payer, key or address, default 64 MiB.

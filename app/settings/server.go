@@ -25,6 +25,7 @@ type Server struct {
 	JobQueue    int               `name:"job-queue"           default:"256"            env:"TXLENS_JOB_QUEUE"           help:"Async jobs that may wait; beyond it the answer is 503."`
 	MaxConns    int               `name:"max-conns"           default:"4096"           env:"TXLENS_MAX_CONNS"           help:"Connections at a time; beyond it the answer is 503."`
 	MaxPerIP    int               `name:"max-conns-per-ip"    default:"0"              env:"TXLENS_MAX_CONNS_PER_IP"    help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
+	MemoryMax   ByteSize          `name:"memory-max"          placeholder:"SIZE"       env:"TXLENS_MEMORY_MAX"          help:"Memory of the process, such as 2GB: of the collector, unless GOMEMLIMIT is set, of analyses and of large answers. An analysis reserves what its traces will need; without memory it waits, and is then answered 503. 0: no bound; default half of the limit of the container or, without one, of the memory of the machine."`
 	BaseURL     discovery.BaseURL `name:"base-url"                                     env:"TXLENS_BASE_URL"            help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."                                       placeholder:"URL" secret:"no"`
 	Keys        string            `name:"keys"                                         env:"TXLENS_KEYS"                help:"File of callers, made with txlens key: only who sends one of its keys may ask, within the rate of its line. Not for servers that sell."                                    placeholder:"FILE" type:"path" secret:"no"`
 	Grace       time.Duration     `name:"grace"               default:"30s"            env:"TXLENS_GRACE"               help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
@@ -71,7 +72,7 @@ func (f *Server) Options(log *slog.Logger) (o app.Options, err error) {
 		Listen: f.Listen, AdminListen: f.AdminListen, BaseURL: f.BaseURL, Grace: f.Grace,
 		MaxAnalyses: f.MaxAnalyses, MaxAnalysesPerIP: f.PerIP, MaxJobs: f.MaxJobs, JobQueue: f.JobQueue,
 		MaxConns: f.MaxConns, MaxConnsPerIP: f.MaxPerIP, DefaultModel: f.Model.Default, Log: log,
-		DataMax: f.dataMax(), KeepRuns: f.KeepRuns,
+		DataMax: f.dataMax(), KeepRuns: f.KeepRuns, MemoryMax: f.memoryMax(),
 	}
 	if o.AdminListen == AdminOff {
 		o.AdminListen = ""
@@ -150,6 +151,9 @@ func (f *Server) Faults() (list []error) {
 	}
 	if f.MaxPerIP < 0 {
 		note("--max-conns-per-ip", errors.New("must not be negative"))
+	}
+	if f.MemoryMax > 0 && f.MemoryMax < leastMemory {
+		note("--memory-max", errors.New("must be at least 256MB, or 0 for no bound"))
 	}
 	if f.Grace < 0 {
 		note("--grace", errors.New("must not be negative"))

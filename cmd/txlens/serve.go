@@ -47,6 +47,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	if err != nil {
 		return err
 	}
+	settings.LimitMemory(o.MemoryMax)
 	o.Sample, o.Examples = sampleResult, demoExamples()
 	srv, err := app.New(ctx, o)
 	if err != nil {

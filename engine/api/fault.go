@@ -73,6 +73,7 @@ var faults = []struct {
 	{ErrUnavailable, Fault{CodeUnavailable, ErrUnavailable.Error()}},
 	{ErrBusy, Fault{CodeBusy, ErrBusy.Error() + "; try again soon"}},
 	{ErrTooManyAnswers, Fault{CodeBusy, ErrTooManyAnswers.Error() + "; try again soon"}},
+	{ErrNoMemory, Fault{CodeBusy, ErrNoMemory.Error() + "; try again soon"}},
 	{ErrFull, Fault{CodeBusy, ErrFull.Error() + "; try again later"}},
 	{ErrUnpaid, Fault{CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time"}},
 	{ErrStopping, Fault{CodeStopping, ErrStopping.Error() + "; try again soon"}},

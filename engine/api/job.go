@@ -56,6 +56,8 @@ var (
 	ErrBusy = errors.New("too many jobs are waiting")
 	// ErrTooManyAnswers: as many bytes of large answers are held as may be.
 	ErrTooManyAnswers = errors.New("too many large answers are being read")
+	// ErrNoMemory: the analyses that run need all memory of the server.
+	ErrNoMemory = errors.New("the analyses that run need all memory of the server")
 	// ErrFull: there is no room to store what a new request would be promised.
 	ErrFull = errors.New("the server has no room to store more results")
 	// ErrUnpaid: who asked for the analysis has not paid for more of it.

@@ -55,6 +55,9 @@ type Meter struct {
 	// OnCost, if set before first use, is called with each new total, in nano-dollars, from
 	// several goroutines; it must not block.
 	OnCost func(totalNano int64)
+	// Room, if set before first use, is called with the bytes of all answers of nodes so far
+	// while a large one is read. It may wait for memory; its error ends the answer.
+	Room func(ctx context.Context, bytes int64) error
 
 	mu    sync.Mutex
 	calls []Call

@@ -32,6 +32,8 @@ type body struct {
 	r    io.Reader
 	left int64
 	err  error
+	// count, if not nil, is called with the number of bytes of each read.
+	count func(n int) error
 
 	token    int // bound of run; 0: none, the bytes are not JSON
 	run      int // bytes since the last structural character
@@ -76,6 +78,11 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		b.err = errAnswerTooLarge
 		return 0, b.err
+	}
+	if b.count != nil {
+		if b.err = b.count(n); b.err != nil {
+			return 0, b.err
+		}
 	}
 	if b.token > 0 {
 		if b.scan(p[:n]); b.run > b.token {

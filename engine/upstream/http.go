@@ -78,6 +78,7 @@ func (c *Client) exchange(ctx context.Context, e *endpoint, r request, read func
 		if err != nil {
 			return e.bodyError(ctx, attempt, r, err)
 		}
+		b.count = countBytes(attempt)
 		fault := read(resp.StatusCode, resp.Header, b)
 		// What the reader makes of a body that broke off is of no interest.
 		if cut := b.broken(); cut != nil && resp.StatusCode == http.StatusOK {
@@ -144,6 +145,8 @@ func (e *endpoint) bodyError(ctx, attempt context.Context, r request, err error)
 	switch {
 	case errors.Is(err, errAnswerTooLarge):
 		return newError(KindTooLarge, "answer is larger than "+strconv.FormatInt(r.limit>>20, 10)+" MiB")
+	case isNoRoom(err):
+		return newError(KindTooLarge, err.Error())
 	case errors.Is(err, errTokenTooLarge):
 		return newError(KindTooLarge, errTokenTooLarge.Error())
 	case attempt.Err() != nil:

@@ -30,6 +30,7 @@ type Session struct {
 	meter      *meter.Meter
 	rec        *Recorder
 	sourcesOff bool
+	room       *room        // nil: answers are not counted
 	started    atomic.Int64 // number of calls so far, for their ids
 
 	mu      sync.Mutex
@@ -40,7 +41,11 @@ type Session struct {
 // either may be nil.
 func (c *Client) Session(m *meter.Meter, rec *Recorder) *Session {
 	rec.note(c.cfg.SourcesOff, c.cfg.RPCOnly)
-	return &Session{client: c, meter: m, rec: rec, sourcesOff: c.cfg.SourcesOff, flights: map[string]*flight{}}
+	s := &Session{client: c, meter: m, rec: rec, sourcesOff: c.cfg.SourcesOff, flights: map[string]*flight{}}
+	if m != nil && m.Room != nil {
+		s.room = &room{ask: m.Room}
+	}
+	return s
 }
 
 // ReplaySession answers from a bundle alone, with the recorded durations and costs. A call
@@ -115,7 +120,7 @@ func (f *flight) outcome() (any, error) {
 
 // launch starts a flight; the caller holds s.mu.
 func (s *Session) launch(ctx context.Context, c call) *flight {
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	own, cancel := context.WithCancelCause(s.withRoom(context.WithoutCancel(ctx)))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
 	s.flights[c.key] = f
 	b := s.begin(c.tool, c.args())

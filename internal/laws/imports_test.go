@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"actors/recordid":  {},
 	"actors/buckets":   {},
 	"actors/locks":     {},
+	"actors/memory":    {},
 	"actors/slots":     {},
 	"actors/webhook":   {"engine/api"},
 	"actors/analysis":  {"actors/runtime", "engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/ethrpc", "engine/api", "engine/gather", "engine/label", "engine/meter", "engine/report", "engine/trace", "engine/check", "engine/upstream"},
