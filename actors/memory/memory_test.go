@@ -71,10 +71,10 @@ func TestBudget(t *testing.T) {
 			t.Error(err)
 		}
 		used(31)
-		if err := second.GrowTo(ctx, 101); err != memory.ErrFull {
-			t.Errorf("more than all: %v", err)
-		}
 		begin := time.Now()
+		if err := second.GrowTo(ctx, 101); err != memory.ErrFull || time.Since(begin) != 0 {
+			t.Errorf("more than all: %v after %v", err, time.Since(begin))
+		}
 		if _, err := b.Reserve(ctx, 70); err != memory.ErrFull || time.Since(begin) != memory.Wait {
 			t.Errorf("nobody gave back: %v after %v", err, time.Since(begin))
 		}
