@@ -95,8 +95,16 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	if s.sold() && !s.jobIsPaid(ctx, id) {
-		return
+	if s.sold() {
+		status, paid := s.jobIsPaid(ctx, id)
+		if !paid {
+			return
+		}
+		if status.Unfinished() { // if it has ended since, its result is not paid for
+			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
+			s.sendJSON(ctx, &api.Job{JobID: id, Status: status})
+			return
+		}
 	}
 	// Only the answer of a job that is complete is large enough to be held for others.
 	s.once(ctx, "job "+id+" "+string(v), func() (any, bool) {
@@ -130,17 +138,17 @@ func (s *Server) findJob(ctx *fasthttp.RequestCtx, id string) *api.Job {
 	return job
 }
 
-// jobIsPaid collects the debt of a job. Where it is false the answer is given. The result is not
-// kept, because it must not be in memory while the client pays.
-func (s *Server) jobIsPaid(ctx *fasthttp.RequestCtx, id string) bool {
-	status := func() api.JobStatus {
+// jobIsPaid collects the debt that a job has in the status that it returns. Where paid is false
+// the answer is given. The result is not kept, because it must not be in memory while the client
+// pays.
+func (s *Server) jobIsPaid(ctx *fasthttp.RequestCtx, id string) (status api.JobStatus, paid bool) {
+	func() {
 		defer s.bodies.work()()
 		if job := s.findJob(ctx, id); job != nil {
-			return job.Status
+			status = job.Status
 		}
-		return ""
 	}()
-	return status != "" && s.collectDebt(ctx, id, string(status), !status.Unfinished())
+	return status, status != "" && s.collectDebt(ctx, id, string(status), !status.Unfinished())
 }
 
 // reducedJob returns a job with its result in the view of the poll or else of the submission.

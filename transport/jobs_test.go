@@ -30,6 +30,7 @@ var (
 type fakeJobs struct {
 	refuse func(req api.Request) error
 	jobs   map[string]*api.Job
+	later  map[string]*api.Job // what takes the place of a job once it was read
 }
 
 func (f *fakeJobs) Submit(req api.Request) (string, error) {
@@ -43,6 +44,9 @@ func (f *fakeJobs) SubmitAs(_ string, req api.Request) error { return f.refuse(r
 
 func (f *fakeJobs) Job(id string) (*api.Job, error) {
 	if job := f.jobs[id]; job != nil {
+		if later := f.later[id]; later != nil {
+			f.jobs[id] = later
+		}
 		return job, nil
 	}
 	if id == brokenID {

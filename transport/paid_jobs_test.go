@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"txlens/actors/channel"
@@ -282,6 +283,29 @@ func TestTollAtWork(t *testing.T) {
 	cancel()
 	if _, err := run.Gate(over, 0); err != nil { // it would wait if the payment were not known
 		t.Error(err)
+	}
+}
+
+// TestJobEndsDuringAPoll: a poll that found the job running, and was paid for that, does not show
+// the result that was stored since and is not paid for.
+func TestJobEndsDuringAPoll(t *testing.T) {
+	const id = "0199d5f0-0000-7000-8000-000000000042"
+	sh := sellWith(t, spends(0), nil)
+	sh.jobs.jobs[id] = &api.Job{JobID: id, Status: api.JobRunning}
+	sh.jobs.later = map[string]*api.Job{id: {JobID: id, Status: api.JobComplete, Result: jsontext.Value(`{"summary":"SECRET"}`)}}
+	sh.billed(id, 10_000, 10_000, false)
+	run, _ := sh.s.cfg.Payments.Seller.Begin(sh.till.bill(id), nil)
+	a := sh.ask("GET", "/result/"+id, "", "Authorization", sh.answerTo("/result/"+id, 10_000, voucher(20_000)))
+	if a.status != 200 || !strings.Contains(a.body, `"status":"running"`) || strings.Contains(a.body, "SECRET") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	run.OnCost(100_000_000)
+	if err := run.Fix(t.Context(), sale.Evidence); err != nil {
+		t.Error(err)
+	}
+	run.End()
+	if a := sh.ask("GET", "/result/"+id, ""); a.status != 402 {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 

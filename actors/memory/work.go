@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Measured with callTracer answers: the frames of a trace, the facts, the result and its
-// encodings take up to eight times the bytes of the answer at a time.
+// factor is how much of the heap an analysis takes, garbage included, for each byte of the answers
+// of its nodes. Measured with callTracer answers of 8, 31, 73 and 116 MB: 9.2, 6.0, 3.3 and 2.9
+// times, with the frames of the trace, the facts and the result.
 const factor = 8
 
 // least is what an analysis of a small transaction needs.
