@@ -41,6 +41,7 @@ type spender struct {
 	id   uint64 // of the chain
 	tx   string
 	told map[common.Hash]*acknowledged
+	most client.Limits
 	rnd  *rand.Rand
 
 	answered                     atomic.Int64 // requests that were paid for and answered
@@ -50,7 +51,7 @@ type spender struct {
 
 func (s *spender) client(base string) *client.Client {
 	c, err := client.New(client.Options{
-		Server: base, Key: s.key, Dir: s.dir, Silence: 10 * time.Second,
+		Server: base, Key: s.key, Dir: s.dir, Silence: 10 * time.Second, Limits: s.most,
 		Chain: client.Chain{ID: s.id, Token: sandbox.PathUSD, RPC: []string{s.rpc}},
 	})
 	if err != nil {
