@@ -333,3 +333,36 @@ func TestEndChargesSecured(t *testing.T) {
 	f(10*cent, Evidence, 140_000, 0)
 	f(10*cent, Nothing, 0, 0)
 }
+
+// TestSecuredElsewhere: a channel that holds something for a run that another one began is
+// occupied until the run ends.
+func TestSecuredElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newShelf(900_000, channel.Bill{ID: "b", Payer: payer, Channel: channelID, Collected: units(20_000)})
+		book.spent = 20_000
+		s := New(Options{Bills: book, Collector: book, Holder: book, Exposure: 100_000})
+		run, _ := s.Begin(book.bills["b"], nil)
+		for _, most := range []int64{50 * cent, 70 * cent} {
+			passed := make(chan meter.Hold, 1)
+			go func() {
+				hold, err := run.Gate(t.Context(), most)
+				if err != nil {
+					t.Error(err)
+				}
+				passed <- hold
+			}()
+			synctest.Wait()
+			if err := run.Secure(t.Context(), common.Hash{9}); err != nil {
+				t.Error(err)
+			}
+			(<-passed).End()
+			if book.occupied != 2 {
+				t.Errorf("occupied %d times", book.occupied)
+			}
+		}
+		run.End()
+		if book.occupied != 0 || book.held != 0 {
+			t.Errorf("occupied %d times, held %d", book.occupied, book.held)
+		}
+	})
+}

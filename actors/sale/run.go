@@ -47,6 +47,9 @@ type Run struct {
 	slot    Parker // nil: none
 	leave   func()
 
+	mu       sync.Mutex
+	occupied map[common.Hash]func() // further channels that hold something for the run
+
 	ended     chan struct{} // closed by Finish
 	collected chan error    // error of the goroutine of Start
 }
@@ -142,7 +145,26 @@ func (r *Run) End() {
 		r.seller.readDebt(r.balance.payer) // before the balance, which it takes the place of
 		r.seller.accounts.leave(r.balance)
 		r.leave()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, leave := range r.occupied {
+			leave()
+		}
 	}
+}
+
+// occupy prevents a channel other than that of the run from being closed before what it holds for
+// the run is charged.
+func (r *Run) occupy(id common.Hash) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id == r.Channel || r.occupied[id] != nil {
+		return
+	}
+	if r.occupied == nil {
+		r.occupied = make(map[common.Hash]func())
+	}
+	r.occupied[id] = r.seller.o.Collector.Occupy(id)
 }
 
 // endTimeout limits the last charge of a run.
@@ -174,6 +196,7 @@ func (r *Run) charge(ctx context.Context, id common.Hash, atMost, used uint64) e
 
 // secure holds an amount in a channel for the next purchase of the run.
 func (r *Run) secure(ctx context.Context, id common.Hash, amount uint64) error {
+	r.occupy(id)
 	err := r.seller.o.Holder.Hold(ctx, id, tempo.AmountFrom(amount))
 	if err == nil {
 		r.balance.Secured(id, amount)
