@@ -366,3 +366,53 @@ func TestSecuredElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// TestNeedsAfterTheDebt: what the next purchase needs is counted as if what is due was charged.
+func TestNeedsAfterTheDebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccounts(100_000, 1<<40).join(common.Address{1}, "a", 20_000, false)
+		a.OnCost(10 * cent)
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.Gate(ctx, 50*cent, nil)
+		synctest.Wait()
+		if n, _ := a.Needs(channelID); n != (needs{due: 120_000, secure: 500_000}) {
+			t.Errorf("%+v", n)
+		}
+		a.Secured(channelID, 50_000)
+		if n, _ := a.Needs(channelID); n != (needs{due: 120_000, used: 50_000, secure: 500_000}) {
+			t.Errorf("%+v", n)
+		}
+		cancel()
+	})
+}
+
+// TestDebtOfAnEndedRun: what an ended run owes counts for the others of its payer at once, and
+// not twice while it is being collected.
+func TestDebtOfAnEndedRun(t *testing.T) {
+	book := newShelf(0, channel.Bill{ID: "a", Payer: payer, Channel: channelID, Collected: units(20_000)},
+		channel.Bill{ID: "b", Payer: payer, Channel: channelID, Collected: units(20_000)})
+	s := New(Options{Bills: book, Collector: book, Holder: book, Exposure: 100_000})
+	a, _ := s.Begin(book.bills["a"], nil)
+	b, _ := s.Begin(book.bills["b"], nil)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := func(most int64, open bool) {
+		t.Helper()
+		hold, err := b.Gate(gone, most)
+		if (err == nil) != open {
+			t.Errorf("%d: %v, want open %t", most, err, open)
+		}
+		if err == nil {
+			hold.End()
+		}
+	}
+	a.OnCost(5 * cent)
+	if err := a.Fix(t.Context(), Evidence); err != nil { // eight cents, of which two are paid
+		t.Fatal(err)
+	}
+	f(3*cent, true)
+	f(4*cent, false)
+	a.End()
+	f(3*cent, true)
+	f(4*cent, false)
+}

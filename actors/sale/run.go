@@ -320,7 +320,7 @@ func (c *collection) step(n needs) (err error) {
 	default:
 		return nil
 	}
-	if err == nil && (n.due == 0 || n.secure == 0) { // all that was asked for
+	if err == nil {
 		c.stop()
 		c.ask(nil)
 	}
@@ -344,7 +344,7 @@ func (c *collection) wait(n needs) error {
 		c.patience = time.NewTimer(c.r.seller.o.Patience)
 	}
 	var pause <-chan time.Time
-	if need := c.need(tempo.AmountFrom(n.due - n.used + n.secure)); need != nil {
+	if need := c.need(tempo.AmountFrom(n.due + n.secure)); need != nil {
 		now := time.Now()
 		if c.turn.IsZero() {
 			wait, _ := c.r.seller.pace.Take(c.r.Channel, now, c.r.seller.o.Patience)
