@@ -235,3 +235,31 @@ func TestAdopt(t *testing.T) {
 	f(0, 0, 0, 0, 0)
 	f(0, 500, 0, 500, 500)
 }
+
+// TestChargeHeld: what was reserved for running work is charged also after the payer has asked
+// the chain to close the channel, and no more than that; a charge that fails changes nothing.
+func TestChargeHeld(t *testing.T) {
+	f := func(what string, change func(*Channel), held, amount uint64, want mpp.ProblemType, spent, reserved uint64) {
+		t.Helper()
+		c := channel(200, 120)
+		c.Observe(State{Deposit: sumOf(500), Seen: 5})
+		c.Reserved = sumOf(50)
+		change(&c)
+		asked := c.CloseRequestedAt
+		if got := kind(c.ChargeHeld(sumOf(held), sumOf(amount), at)); got != want || c.Spent != sumOf(spent) || c.Reserved != sumOf(reserved) || c.CloseRequestedAt != asked {
+			t.Errorf("%s: %q, spent %s, reserved %s, want %q, %d, %d", what, got, c.Spent, c.Reserved, want, spent, reserved)
+		}
+	}
+	as, closing := func(*Channel) {}, func(c *Channel) { c.CloseRequestedAt = 77 }
+	f("all of it", as, 50, 50, "", 170, 0)
+	f("a part", as, 30, 20, "", 140, 20)
+	f("more, which is signed for", as, 50, 80, "", 200, 0)
+	f("more than that", as, 50, 81, mpp.InsufficientBalance, 120, 50)
+	f("nothing held", as, 0, 30, "", 150, 50)
+	f("nothing held, and too much", as, 0, 31, mpp.InsufficientBalance, 120, 50)
+	f("closing", closing, 50, 50, "", 170, 0)
+	f("closing, more than held", closing, 50, 51, mpp.ChannelFinalized, 120, 50)
+	f("closing, nothing held", closing, 0, 1, mpp.ChannelFinalized, 120, 50)
+	f("the payout has begun", func(c *Channel) { c.CloseRequestedAt, c.Status = 77, Closing }, 50, 50, mpp.ChannelFinalized, 120, 50)
+	f("gone", func(c *Channel) { c.CloseRequestedAt, c.Missing = 77, true }, 50, 50, mpp.ChannelNotFound, 120, 50)
+}
