@@ -43,8 +43,6 @@ func Compact(node api.Node, n int) api.Node {
 	return node
 }
 
-func head(data api.Hex, n int) api.Hex { return data[:min(len(data), n)] }
-
 func compactList(args []api.Arg, n, depth int) []api.Arg {
 	if n == 0 {
 		return nil

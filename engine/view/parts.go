@@ -1,6 +1,8 @@
 package view
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -25,10 +27,25 @@ const (
 	PartState     = "state"
 	PartDiagram   = "diagram"
 	PartTools     = "tools"
-)
 
-// partOf names the part of members that are lists of sentences.
-var partOf = map[string]string{"steps": PartSteps, "risks": PartRisks}
+	PartNonFindings    = "nonFindings"
+	PartSandwich       = "sandwich"
+	PartSequence       = "sequence"
+	PartIncident       = "incident"
+	PartSide           = "side"
+	PartGained         = "gained"
+	PartLost           = "lost"
+	PartProtocols      = "protocols"
+	PartRecipients     = "recipients"
+	PartAuthorizations = "authorizations"
+	PartAnnotations    = "annotations"
+	PartLoops          = "loops"
+	PartSkills         = "skills"
+	PartNotes          = "notes"
+	PartRunnerUp       = "runnerUp"
+	PartStepTexts      = "stepTexts" // PartSteps has those of the rules, a model may have written others
+	PartRiskTexts      = "riskTexts"
+)
 
 // Part is one list of a result that can be read page by page.
 type Part struct {
@@ -58,14 +75,31 @@ var parts = []Part{
 	{PartContracts, "contracts with their names", listed(func(r *api.Result) []api.Contract { return r.Contracts })},
 	{PartSteps, "steps with their amounts and references", listed(func(r *api.Result) []api.StepDetail { return r.StepsDetail })},
 	{PartRisks, "risks with flag and severity", listed(func(r *api.Result) []api.RiskDetail { return r.RisksDetail })},
+	{PartStepTexts, "steps as sentences, which a model may have written", listed(func(r *api.Result) []string { return r.Steps })},
+	{PartRiskTexts, "risks as sentences, which a model may have written", listed(func(r *api.Result) []string { return r.Risks })},
 	{PartFindings, "weaknesses that an exploit used", listed(func(r *api.Result) []api.Finding { return r.Findings })},
+	{PartNonFindings, "what was considered and ruled out", listed(func(r *api.Result) []string { return r.NonFindings })},
+	{PartSandwich, "trades of a sandwich in the order of the block: front, victims, back, with their hashes", listed(trades)},
+	{PartSequence, "which part of a longer sequence the transaction is", listed(func(r *api.Result) []api.Sequence { return one(r.Sequence) })},
+	{PartIncident, "what others published of the transaction", listed(func(r *api.Result) []api.KnownIncident { return one(r.KnownIncident) })},
 	{PartDealings, "what the sender's side gave and took in each call", listed(deals)},
+	{PartSide, "accounts of the sender's side", listed(func(r *api.Result) []api.Addr { return orZero(r.Dealings).Side })},
+	{PartGained, "what the sender's side has more or less of, by account", listed(func(r *api.Result) []api.Holding { return orZero(r.Dealings).Gained })},
+	{PartLost, "what others have less of and got nothing for, by account", listed(func(r *api.Result) []api.Holding { return orZero(r.Dealings).Lost })},
+	{PartProtocols, "other protocols that took part", listed(func(r *api.Result) []string { return r.Protocols })},
+	{PartRecipients, "who received a share of the fee", listed(func(r *api.Result) []api.FeeRecipient { return orZero(r.Fee).Recipients })},
+	{PartAuthorizations, "EIP-7702 authorizations and what became of them", listed(func(r *api.Result) []api.Authorization { return r.Authorizations })},
 	{
 		PartState, "balances, nonces, code and storage slots that the transaction changed, before and after",
 		listed(func(r *api.Result) []api.StateChange { return r.StateChanges }),
 	},
 	{PartDiagram, "lines of the Mermaid sequence diagram", listed(func(r *api.Result) []string { return lines(r.MermaidDiagram) })},
 	{PartTools, "calls that the analysis made to the outside", listed(func(r *api.Result) []api.ToolCall { return r.ToolCalls })},
+	{PartAnnotations, "comments of the agent on call frames", listed(annotations)},
+	{PartLoops, "repetitions that the trace leaves out", listed(func(r *api.Result) []api.LoopMarker { return orZero(r.PrettyTraceMeta).Markers })},
+	{PartSkills, "playbooks that were used", listed(func(r *api.Result) []string { return r.SkillsUsed })},
+	{PartNotes, "mismatches, missing evidence, and why confidence fell", listed(func(r *api.Result) []string { return orZero(r.Provenance).Notes })},
+	{PartRunnerUp, "the classification that came second", listed(func(r *api.Result) []string { return text(orZero(r.Provenance).RunnerUp) })},
 }
 
 func nodes(r *api.Result, logs bool) (out []api.Node) {
@@ -77,11 +111,21 @@ func nodes(r *api.Result, logs bool) (out []api.Node) {
 	return out
 }
 
-func deals(r *api.Result) []api.Deal {
-	if r.Dealings == nil {
-		return nil
+func deals(r *api.Result) []api.Deal { return orZero(r.Dealings).Deals }
+
+func trades(r *api.Result) []api.SandwichTrade { return orZero(r.Sandwich).Trades }
+
+// annotation is an item of the part of annotations.
+type annotation struct {
+	Index int    `json:"index"` // Node.Index
+	Text  string `json:"text"`
+}
+
+func annotations(r *api.Result) (out []annotation) {
+	for _, i := range slices.Sorted(maps.Keys(r.TraceAnnotations)) {
+		out = append(out, annotation{i, r.TraceAnnotations[i]})
 	}
-	return r.Dealings.Deals
+	return out
 }
 
 func lines(text string) []string {

@@ -237,6 +237,7 @@ func TestStateIsAPart(t *testing.T) {
 // transfers of most value, in the order of the transaction.
 func TestLargestAreKept(t *testing.T) {
 	r := huge(40_000, "x")
+	r.Findings, r.Steps = nil, nil
 	token := api.Addr(common.HexToAddress("0xaa"))
 	usd := api.NanoDollars(5_000_000_000)
 	r.BalanceChanges[7].Tokens = []api.TokenChange{{TokenAddress: token, RawSignedAmount: "-10", ValueUSD: &usd}}

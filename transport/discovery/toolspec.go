@@ -90,7 +90,7 @@ func explainInput(all map[string]schema) schema {
 	view := maps.Clone(members["view"].(schema))
 	view["default"] = string(api.ViewSummary)
 	view["description"] = "How much of the result you get: summary (at most 8 KiB), standard (at most 64 KiB) or full (megabytes for a large trace). " +
-		"The member view of a smaller one counts what was left out and says how to get it."
+		"A smaller one has findings, risks, losses, gains and steps before calls and transfers. Its member view counts what was left out and says how to get it."
 	members["view"], s["properties"] = view, members
 	// Not every vendor takes a list of types, and a model that knows the chain knows its id.
 	chainID := maps.Clone(members["chainId"].(schema))

@@ -195,15 +195,49 @@ export interface paths {
          *
          *     `risks`: risks with flag and severity.
          *
+         *     `stepTexts`: steps as sentences, which a model may have written.
+         *
+         *     `riskTexts`: risks as sentences, which a model may have written.
+         *
          *     `findings`: weaknesses that an exploit used.
          *
+         *     `nonFindings`: what was considered and ruled out.
+         *
+         *     `sandwich`: trades of a sandwich in the order of the block: front, victims, back, with their hashes.
+         *
+         *     `sequence`: which part of a longer sequence the transaction is.
+         *
+         *     `incident`: what others published of the transaction.
+         *
          *     `dealings`: what the sender's side gave and took in each call.
+         *
+         *     `side`: accounts of the sender's side.
+         *
+         *     `gained`: what the sender's side has more or less of, by account.
+         *
+         *     `lost`: what others have less of and got nothing for, by account.
+         *
+         *     `protocols`: other protocols that took part.
+         *
+         *     `recipients`: who received a share of the fee.
+         *
+         *     `authorizations`: EIP-7702 authorizations and what became of them.
          *
          *     `state`: balances, nonces, code and storage slots that the transaction changed, before and after.
          *
          *     `diagram`: lines of the Mermaid sequence diagram.
          *
          *     `tools`: calls that the analysis made to the outside.
+         *
+         *     `annotations`: comments of the agent on call frames.
+         *
+         *     `loops`: repetitions that the trace leaves out.
+         *
+         *     `skills`: playbooks that were used.
+         *
+         *     `notes`: mismatches, missing evidence, and why confidence fell.
+         *
+         *     `runnerUp`: the classification that came second.
          */
         get: operations["readPart"];
         put?: never;
@@ -1225,7 +1259,7 @@ export interface components {
              * @description Name of the part.
              * @enum {string}
              */
-            part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
+            part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "stepTexts" | "riskTexts" | "findings" | "nonFindings" | "sandwich" | "sequence" | "incident" | "dealings" | "side" | "gained" | "lost" | "protocols" | "recipients" | "authorizations" | "state" | "diagram" | "tools" | "annotations" | "loops" | "skills" | "notes" | "runnerUp";
             /** @description Items of the part. */
             total: number;
         };
@@ -2987,7 +3021,7 @@ export interface operations {
                 /** @description The id of a run or of a job. */
                 requestId: string;
                 /** @description The name of a part. */
-                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
+                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "stepTexts" | "riskTexts" | "findings" | "nonFindings" | "sandwich" | "sequence" | "incident" | "dealings" | "side" | "gained" | "lost" | "protocols" | "recipients" | "authorizations" | "state" | "diagram" | "tools" | "annotations" | "loops" | "skills" | "notes" | "runnerUp";
             };
             cookie?: never;
         };
@@ -3091,7 +3125,7 @@ export interface operations {
                 /** @description The id of a run or of a job. */
                 requestId: string;
                 /** @description The name of a part. */
-                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "findings" | "dealings" | "state" | "diagram" | "tools";
+                part: "trace" | "calls" | "events" | "transfers" | "balances" | "addresses" | "contracts" | "steps" | "risks" | "stepTexts" | "riskTexts" | "findings" | "nonFindings" | "sandwich" | "sequence" | "incident" | "dealings" | "side" | "gained" | "lost" | "protocols" | "recipients" | "authorizations" | "state" | "diagram" | "tools" | "annotations" | "loops" | "skills" | "notes" | "runnerUp";
             };
             cookie?: never;
         };
