@@ -1,8 +1,10 @@
 package view_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"txlens/engine/api"
@@ -83,7 +85,7 @@ func inOrder(t *testing.T, r, out *api.Result) {
 	cut := ""
 	for _, m := range important {
 		total, kept := min(m.count(r), m.most), m.count(out)
-		if cut != "" && kept > 0 && m.member != "balanceChanges" {
+		if cut != "" && kept > 0 {
 			t.Errorf("%s: %s has %d of %s, though %s are cut", r.TxHash, out.View.Name, kept, m.member, cut)
 		}
 		if cut == "" && kept < total {
@@ -164,4 +166,53 @@ func TestSandwichIsThere(t *testing.T) {
 	if err != nil || page.Total != 3 || page.Match != 1 || len(page.Items) != 1 {
 		t.Errorf("%v, %+v", err, page)
 	}
+}
+
+// TestFormsOfFindings: the first rule that broke is whole, others are headlines where room
+// is short and whole where it is not, and the view counts the evidence that is missing.
+func TestFormsOfFindings(t *testing.T) {
+	f := func(findings, bytes, wantWhole int) {
+		t.Helper()
+		r := &api.Result{}
+		for i := range findings {
+			e := []api.Evidence{{Claim: strings.Repeat("x", bytes), Kind: "call"}}
+			r.Findings = append(r.Findings, api.Finding{ID: fmt.Sprint(i), Evidence: e, Primary: i == findings-1})
+		}
+		out := view.Of(r, api.ViewSummary, "more")
+		whole := 0
+		for i := range out.Findings {
+			if reflect.DeepEqual(out.Findings[i], r.Findings[i]) {
+				whole++
+			}
+		}
+		if len(out.Findings) != findings || whole != wantWhole || len(out.Findings[findings-1].Evidence) != 1 {
+			t.Errorf("%d findings of %d bytes: %d are there, %d whole; want %d", findings, bytes, len(out.Findings), whole, wantWhole)
+		}
+		want := api.Omission{Member: "findings.evidence", Total: findings, Kept: wantWhole, Part: view.PartFindings}
+		if said := slices.Contains(out.View.Omitted, want); said != (wantWhole < findings) {
+			t.Errorf("%d findings of %d bytes: %+v, want %+v", findings, bytes, out.View.Omitted, want)
+		}
+	}
+	f(1, 100, 1)
+	f(3, 100, 3)
+	f(20, 800, 5) // four more in the room that the headlines left
+}
+
+// TestAnnotationsOfKeptFrames: the comments on frames that are there are there, and the
+// view counts the others.
+func TestAnnotationsOfKeptFrames(t *testing.T) {
+	f := func(r *api.Result, wantKept, wantTotal int) {
+		t.Helper()
+		out := view.Of(r, api.ViewSummary, "more")
+		said := slices.ContainsFunc(out.View.Omitted, func(o api.Omission) bool {
+			return o.Member == "traceAnnotations" && o.Total == wantTotal && o.Kept == len(out.TraceAnnotations)
+		})
+		if len(out.TraceAnnotations) != wantKept || said != (wantKept < wantTotal) {
+			t.Errorf("comments %v, %+v; want %d of %d", out.TraceAnnotations, out.View.Omitted, wantKept, wantTotal)
+		}
+	}
+	nodes := []api.Node{{Index: 0, Type: "CALL"}, {Index: 1, Type: "CALL", Depth: 1}}
+	f(&api.Result{PrettyTrace: nodes}, 0, 0)
+	f(&api.Result{PrettyTrace: nodes, TraceAnnotations: map[int]string{1: "a comment"}}, 1, 1)
+	f(&api.Result{PrettyTrace: nodes, TraceAnnotations: map[int]string{1: "a comment", 7: "of no frame"}}, 1, 2)
 }
