@@ -46,11 +46,10 @@ func (c *column[T]) named(member string) { c.member, c.kept = member, map[int]po
 func (c *column[T]) grow(k rank, s shape, left *int) bool {
 	for n := range min(len(c.all), k.upto) {
 		i := c.index(n)
-		_, has := c.kept[i]
-		if has && !k.whole {
+		if _, has := c.kept[i]; has && !k.whole {
 			continue
 		}
-		if !c.add(i, c.forms(k, s, c.all[i]), left) && !has {
+		if !c.add(i, c.forms(k, s, c.all[i]), left) {
 			return false
 		}
 	}
@@ -90,9 +89,9 @@ func (c *column[T]) add(i int, forms []T, left *int) bool {
 		opening = len(c.member) + len(`"":[],`)
 	}
 	for _, item := range forms {
-		size := sizeOf(item) + len(",") + opening
-		if size-before <= *left {
-			*left -= size - before
+		size := sizeOf(item) + len(",")
+		if more := size - before + opening; more <= *left {
+			*left -= more
 			c.kept[i] = portion[T]{item, size}
 			return true
 		}

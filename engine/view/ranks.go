@@ -11,7 +11,7 @@ type rank struct {
 	member string
 	upto   int // how many items of the member the view has after this step
 	// whole wants items as they are, and makes those whole that an earlier step shortened.
-	// An item that stays short for it ends nothing: its shortest form is there.
+	// An item that does not fit stays as it is, which ends nothing.
 	whole bool
 	brief bool // items have their shortest form at once
 }
