@@ -68,6 +68,9 @@ func (g *connection) SetDeadline(t time.Time) error {
 // Read yields to other goroutines after an answer. The next request of this client has hardly
 // arrived yet, so reading at once would cost a system call and a wait in the poller.
 func (g *connection) Read(b []byte) (int, error) {
+	if g.ended.Swap(false) {
+		g.waiting()
+	}
 	if g.answered.Swap(false) {
 		runtime.Gosched()
 	}

@@ -13,9 +13,11 @@ import (
 	"txlens/engine/api"
 )
 
-// limitListener accepts connections and rejects those above the limits. fasthttp has limits of
-// its own, but it does not count a connection that a stream took over, and its refusal lacks
-// the headers that every answer has.
+// limitListener accepts connections. At a limit it closes the one that has been without a request
+// for the longest time, so that clients that only hold connections keep nobody out, such as the
+// probe of the operator. If all are in a request, the new one is rejected. fasthttp has limits of
+// its own, but it does not count a connection that a stream took over, closes no idle one, and
+// its refusal lacks the headers that every answer has.
 type limitListener struct {
 	net.Listener
 	s *Server
@@ -29,7 +31,12 @@ func (d *limitListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		g := &connection{Conn: c, list: &d.s.conns, from: origin(c.RemoteAddr()), patience: d.s.cfg.WriteTimeout}
-		switch g.list.enter(g, d.s.cfg.MaxConns, d.s.cfg.MaxConnsPerIP) {
+		g.waiting()
+		entry, closes := g.list.enter(g, d.s.cfg.MaxConns, d.s.cfg.MaxConnsPerIP)
+		if closes != nil {
+			closes.Close()
+		}
+		switch entry {
 		case admitted:
 			return g, nil
 		case tooMany:
@@ -80,28 +87,63 @@ const (
 	tooManyOfOrigin
 )
 
-// enter adds a connection unless there are max already, or perOrigin of its origin; 0 means no
-// limit.
-func (h *connections) enter(g *connection, max, perOrigin int) entry {
+// enter adds a connection. If there are max already, or perOrigin of its origin, it takes the
+// place of the oldest one without a request, which the caller must close; if there is none, the
+// connection is not added. 0 means no limit.
+func (h *connections) enter(g *connection, max, perOrigin int) (result entry, closes *connection) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case len(h.all) >= max:
-		return tooMany
 	case perOrigin > 0 && g.from.IsValid() && h.from[g.from] >= perOrigin:
-		return tooManyOfOrigin
+		if closes = h.evict(g.from); closes == nil {
+			return tooManyOfOrigin, nil
+		}
+	case len(h.all) >= max:
+		if closes = h.evict(netip.Prefix{}); closes == nil {
+			return tooMany, nil
+		}
 	}
 	if h.all == nil {
 		h.all, h.from = map[*connection]struct{}{}, map[netip.Prefix]int{}
 	}
 	h.all[g] = struct{}{}
 	h.from[g.from]++
-	return admitted
+	return admitted, closes
+}
+
+// evict removes the connection that has been without a request for the longest time, of one
+// origin or, if that is invalid, of all. It returns nil if all are in a request. h.mu must be held.
+func (h *connections) evict(of netip.Prefix) *connection {
+	for {
+		var oldest *connection
+		var since int64
+		for g := range h.all {
+			at := g.idle.Load()
+			if at > 0 && (oldest == nil || at < since) && (!of.IsValid() || g.from == of) {
+				oldest, since = g, at
+			}
+		}
+		if oldest == nil {
+			return nil
+		}
+		if oldest.idle.CompareAndSwap(since, evicted) { // else a request has just arrived
+			h.remove(oldest)
+			return oldest
+		}
+	}
 }
 
 func (h *connections) leave(g *connection) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.remove(g)
+}
+
+// remove takes a connection off the list, unless it was removed. h.mu must be held.
+func (h *connections) remove(g *connection) {
+	if _, ok := h.all[g]; !ok {
+		return
+	}
 	delete(h.all, g)
 	if h.from[g.from]--; h.from[g.from] <= 0 {
 		delete(h.from, g.from)
@@ -136,6 +178,40 @@ type connection struct {
 	reading, writing alarm
 	answered         atomic.Bool   // written since the last read
 	patience         time.Duration // time limit of each further piece of a large write
+
+	// idle is the time in nanoseconds since which the connection is without a complete request; 0:
+	// it is in one; evicted: it was closed for another one.
+	idle atomic.Int64
+	// ended means that a request was answered and the next read waits for another one.
+	ended atomic.Bool
+}
+
+// evicted is the value of connection.idle that no request changes.
+const evicted = -1
+
+// waiting is called when the connection has no request: it may be closed for another one.
+func (g *connection) waiting() { g.idle.CompareAndSwap(0, time.Now().UnixNano()) }
+
+// begin is called when a request has arrived. It reports whether the connection is still open.
+func (g *connection) begin() bool {
+	g.ended.Store(false)
+	for {
+		at := g.idle.Load()
+		if at == 0 || at > 0 && g.idle.CompareAndSwap(at, 0) {
+			return true
+		}
+		if at == evicted {
+			return false
+		}
+	}
+}
+
+// requestEnded is called by fasthttp when an answer is complete. fasthttp may hold it back while
+// it has another request of the client, so the connection is without a request only when it reads.
+func requestEnded(c net.Conn, state fasthttp.ConnState) {
+	if g, ok := c.(*connection); ok && state == fasthttp.StateIdle {
+		g.ended.Store(true)
+	}
 }
 
 func (g *connection) Close() error {

@@ -88,6 +88,11 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, api.ErrStopping)
 		return
 	}
+	if g, ok := ctx.Conn().(*connection); ok && !g.begin() {
+		ctx.SetConnectionClose() // nobody gets the answer, so nothing is done for it
+		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many connections; try again soon")
+		return
+	}
 	if !wellFramed(&ctx.Request.Header) {
 		ctx.SetConnectionClose() // what follows may be a request for a proxy and none here
 		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"txlens/engine/api"
 	"txlens/transport/discovery"
 )
@@ -58,42 +60,161 @@ func refused(t *testing.T, c net.Conn, status int, says string) {
 	}
 }
 
+// closedFor checks that a connection was closed for another one.
+func closedFor(t *testing.T, c net.Conn) {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || timedOut(err) {
+		t.Errorf("%d bytes, %v: it is open", n, err)
+	}
+}
+
+// idle waits until n connections are without a request. A client has its answer a moment before.
+func idle(t *testing.T, s *Server, n int) {
+	t.Helper()
+	until(t, "they are idle", func() bool {
+		s.conns.mu.Lock()
+		defer s.conns.mu.Unlock()
+		have := 0
+		for g := range s.conns.all {
+			if g.idle.Load() > 0 {
+				have++
+			}
+		}
+		return have == n
+	})
+}
+
+// TestConnectionsPerAddress: at the limit of an address its oldest connection without a request is
+// closed, and none of another one. If all are in a request, a further one is refused.
 func TestConnectionsPerAddress(t *testing.T) {
-	s, url := start(t, Config{MaxConnsPerIP: 2}, well)
+	free := make(chan struct{})
+	s, url := play(t, Config{MaxConnsPerIP: 2}, func(_ context.Context, job RunSpec) (*api.Result, error) {
+		<-free
+		return result(job.Request), nil
+	})
+	other := from(t, url, "127.0.0.2")
+	if a := health(t, other); a.status != 200 {
+		t.Fatalf("another address: %d", a.status)
+	}
 	first, second := from(t, url, "127.0.0.1"), from(t, url, "127.0.0.1")
 	if a, b := health(t, first), health(t, second); a.status != 200 || b.status != 200 {
 		t.Fatalf("%d, %d", a.status, b.status)
 	}
-	refused(t, from(t, url, "127.0.0.1"), 429, "from this address")
-	if a := health(t, from(t, url, "127.0.0.2")); a.status != 200 {
-		t.Errorf("another address: %d", a.status)
+	idle(t, s, 3)
+	third := from(t, url, "127.0.0.1")
+	if a := health(t, third); a.status != 200 {
+		t.Errorf("in the place of the first: %d", a.status)
 	}
-	first.Close()
-	until(t, "the place is free", func() bool { return s.conns.count() == 2 })
-	if a := health(t, from(t, url, "127.0.0.1")); a.status != 200 {
-		t.Errorf("after one has left: %d", a.status)
+	closedFor(t, first)
+	if a, b := health(t, second), health(t, other); a.status != 200 || b.status != 200 {
+		t.Errorf("the others: %d, %d", a.status, b.status)
+	}
+	second.Close()
+	third.Close()
+	until(t, "the places are free", func() bool { return s.conns.count() == 1 })
+	_, one := open(t, url, goodBody)
+	_, two := open(t, url, goodBody)
+	refused(t, from(t, url, "127.0.0.1"), 429, "from this address")
+	close(free)
+	for _, resp := range []*http.Response{one, two} {
+		if got := frames(t, resp); kinds(got) != "complete result" {
+			t.Errorf("the stream: %s", kinds(got))
+		}
 	}
 }
 
-// TestConnectionsAtATime: those that streams took over count, too.
+// TestConnectionsAtATime: those that streams took over count, too, and are never closed for another
+// one. A connection without a request is: a refusal would let clients that hold connections and ask
+// nothing keep the probe of the operator out.
 func TestConnectionsAtATime(t *testing.T) {
 	free := make(chan struct{})
 	s, url := play(t, Config{MaxConns: 2}, func(_ context.Context, job RunSpec) (*api.Result, error) {
 		<-free
 		return result(job.Request), nil
 	})
-	_, resp := open(t, url, goodBody)
-	if a := health(t, from(t, url, "127.0.0.1")); a.status != 200 {
+	_, one := open(t, url, goodBody)
+	kept := from(t, url, "127.0.0.1")
+	if a := health(t, kept); a.status != 200 {
 		t.Fatalf("%d", a.status)
 	}
+	idle(t, s, 1)
+	if a := health(t, from(t, url, "127.0.0.2")); a.status != 200 {
+		t.Errorf("in the place of the idle one: %d", a.status)
+	}
+	closedFor(t, kept)
+	idle(t, s, 1)
+	_, two := open(t, url, goodBody)
 	refused(t, from(t, url, "127.0.0.2"), 503, "too many connections")
 	close(free)
-	if got := frames(t, resp); kinds(got) != "complete result" {
-		t.Errorf("the stream: %s", kinds(got))
+	for _, resp := range []*http.Response{one, two} {
+		if got := frames(t, resp); kinds(got) != "complete result" {
+			t.Errorf("the stream: %s", kinds(got))
+		}
 	}
-	until(t, "the place is free", func() bool { return s.conns.count() == 1 })
+	until(t, "the places are free", func() bool { return s.conns.count() == 0 })
 	if a := health(t, from(t, url, "127.0.0.2")); a.status != 200 {
-		t.Errorf("after the stream: %d", a.status)
+		t.Errorf("after the streams: %d", a.status)
+	}
+}
+
+// TestIdleConnectionsKeepNobodyOut: neither those of one address that say nothing, nor those that
+// sent a part of a request, nor those that were answered.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
+	for name, begin := range map[string]func(c net.Conn){
+		"silent":   func(net.Conn) {},
+		"partial":  func(c net.Conn) { io.WriteString(c, "GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ") },
+		"body":     func(c net.Conn) { io.WriteString(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{") },
+		"answered": func(c net.Conn) { health(t, c) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			const most = 16
+			s, url := start(t, Config{MaxConns: most, ReadTimeout: time.Hour, IdleTimeout: time.Hour}, well)
+			for i := range 3 * most {
+				begin(from(t, url, "127.0.0.1"))
+				idle(t, s, min(most, i+1+i/most))
+				if i%most == most-1 {
+					if a := health(t, from(t, url, "127.0.0.1")); a.status != 200 || a.close {
+						t.Errorf("after %d: %d %s", i+1, a.status, a.body)
+					}
+				}
+			}
+			if n := s.conns.count(); n != most {
+				t.Errorf("%d connections are open", n)
+			}
+		})
+	}
+}
+
+// TestEvictedRequest: a request that arrives when its connection was closed for another one runs
+// nothing, and a connection in a request is not closed.
+func TestEvictedRequest(t *testing.T) {
+	var h connections
+	add := func(max int) (*connection, entry, *connection) {
+		g := &connection{list: &h}
+		g.waiting()
+		e, closes := h.enter(g, max, 0)
+		return g, e, closes
+	}
+	first, _, _ := add(2)
+	second, _, _ := add(2)
+	if !first.begin() || !first.begin() {
+		t.Fatal("a request on an open connection")
+	}
+	if _, e, closes := add(2); e != admitted || closes != second || h.count() != 2 || second.begin() {
+		t.Errorf("%v, %d connections", e, h.count())
+	}
+	h.leave(second) // a second time
+	requestEnded(first, fasthttp.StateIdle)
+	third, _, closes := add(2)
+	if closes == first || h.count() != 2 || h.from[third.from] != 2 {
+		t.Errorf("the first one has not read yet; %d connections", h.count())
+	}
+	if !third.begin() {
+		t.Error("the new one is open")
+	}
+	if _, e, closes := add(2); e != tooMany || closes != nil {
+		t.Errorf("all are in a request: %v", e)
 	}
 }
 

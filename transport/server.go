@@ -156,7 +156,7 @@ type Config struct {
 	ReadTimeout   time.Duration // time limit of header and body of a request, default 10 s
 	WriteTimeout  time.Duration // for each 32 KiB of an answer; a client that takes less is disconnected; default 30 s
 	IdleTimeout   time.Duration // time between two requests of a connection, default 60 s
-	MaxConns      int           // concurrent connections, default 4,096
+	MaxConns      int           // concurrent connections, default 4,096; a further one replaces the oldest idle one
 	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64; default 0: no limit, because of proxies
 
 	Heartbeat  time.Duration // time without events before a stream gets a heartbeat, default 15 s
@@ -306,6 +306,7 @@ func New(cfg Config) *Server {
 	s.http = &fasthttp.Server{
 		Handler:      s.guarded,
 		ErrorHandler: s.unreadable,
+		ConnState:    requestEnded,
 		Logger:       quietLogger{cfg.Log},
 		ReadTimeout:  cfg.ReadTimeout,
 		// fasthttp sets this deadline after the handler has returned, so it need not include
