@@ -40,11 +40,11 @@ type Options struct {
 	Grace    time.Duration // for analyses that run when the server stops; 0: none
 
 	MaxAnalyses      int // synchronous analyses at a time, default 64
-	MaxAnalysesPerIP int // the same for one network address; 0: no limit
+	MaxAnalysesPerIP int // the same for one network address; 0: no limit, negative: a quarter for a public one
 	MaxJobs          int // analyses of async jobs at a time, default 16
 	JobQueue         int // async jobs that may wait, default 256
 	MaxConns         int // connections at a time, default 4,096
-	MaxConnsPerIP    int // the same for one network address; 0: no limit
+	MaxConnsPerIP    int // the same for one network address; 0: no limit, negative: a quarter for a public one
 
 	// MemoryMax is the memory of the process that the server plans with, in bytes: five eighths
 	// are for analyses, each of which reserves what it is expected to need, one eighth is for

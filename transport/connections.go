@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/slots"
 	"txlens/engine/api"
 )
 
@@ -89,12 +90,12 @@ const (
 
 // enter adds a connection. If there are max already, or perOrigin of its origin, it takes the
 // place of the oldest one without a request, which the caller must close; if there is none, the
-// connection is not added. 0 means no limit.
+// connection is not added. perOrigin is the limit of slots.OriginLimit.
 func (h *connections) enter(g *connection, max, perOrigin int) (result entry, closes *connection) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case perOrigin > 0 && g.from.IsValid() && h.from[g.from] >= perOrigin:
+	case h.from[g.from] >= slots.OriginLimit(perOrigin, max, g.from):
 		if closes = h.evict(g.from); closes == nil {
 			return tooManyOfOrigin, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -216,6 +217,29 @@ func TestEvictedRequest(t *testing.T) {
 	if _, e, closes := add(2); e != tooMany || closes != nil {
 		t.Errorf("all are in a request: %v", e)
 	}
+}
+
+// TestConnectionsOfPublicAddress: by default a public address has a quarter of the connections, and
+// one that a proxy may have all.
+func TestConnectionsOfPublicAddress(t *testing.T) {
+	f := func(from string, admits int, then entry) {
+		t.Helper()
+		var h connections
+		for i := range admits + 1 {
+			want := admitted
+			if i == admits {
+				want = then
+			}
+			g := &connection{list: &h, from: netip.MustParsePrefix(from)}
+			if got, closes := h.enter(g, 20, -1); got != want || closes != nil {
+				t.Errorf("%s, connection %d: %v, want %v", from, i+1, got, want)
+			}
+		}
+	}
+	f("203.0.113.7/32", 5, tooManyOfOrigin)
+	f("2001:db8:1:2::/64", 5, tooManyOfOrigin)
+	f("127.0.0.1/32", 20, tooMany)
+	f("10.1.2.3/32", 20, tooMany)
 }
 
 func TestOrigin(t *testing.T) {

@@ -157,7 +157,7 @@ type Config struct {
 	WriteTimeout  time.Duration // for each 32 KiB of an answer; a client that takes less is disconnected; default 30 s
 	IdleTimeout   time.Duration // time between two requests of a connection, default 60 s
 	MaxConns      int           // concurrent connections, default 4,096; a further one replaces the oldest idle one
-	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64; default 0: no limit, because of proxies
+	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64, see slots.OriginLimit; default 0: no limit
 
 	Heartbeat  time.Duration // time without events before a stream gets a heartbeat, default 15 s
 	MaxBacklog int           // bytes of events that may be queued for a slow client, default 4 MiB, in addition to the result

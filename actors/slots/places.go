@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"math"
 	"net/netip"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -38,6 +39,22 @@ func NetworkOf(origin netip.Prefix) netip.Prefix {
 	}
 	network, _ := ip.Prefix(min(bits, origin.Bits())) // the prefix length is valid for the address
 	return network
+}
+
+// OriginLimit returns how many of all places one network address may hold, by the limit that is
+// set: 0 means no limit. A negative one means a quarter, at least four, for an address that says
+// something about the client, see NetworkOf, and no limit for others. Without an address there is
+// no limit.
+func OriginLimit(limit, total int, origin netip.Prefix) int {
+	switch {
+	case limit == 0 || !origin.IsValid():
+		return math.MaxInt
+	case limit > 0:
+		return limit
+	case !NetworkOf(origin).IsValid():
+		return math.MaxInt
+	}
+	return max(4, total/4)
 }
 
 // Places are a number of places that payers share. A stranger is a payer that is not Known. The

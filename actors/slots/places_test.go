@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"math"
 	"context"
 	"errors"
 	"fmt"
@@ -250,6 +251,50 @@ func TestNetworkOf(t *testing.T) {
 	if got := NetworkOf(netip.Prefix{}); got.IsValid() {
 		t.Errorf("of nothing: %s", got)
 	}
+}
+
+func TestOriginLimit(t *testing.T) {
+	f := func(limit, total int, origin string, want int) {
+		t.Helper()
+		var from netip.Prefix
+		if origin != "" {
+			from = netip.MustParsePrefix(origin)
+		}
+		if got := OriginLimit(limit, total, from); got != want {
+			t.Errorf("%d of %d, %s: %d, want %d", limit, total, origin, got, want)
+		}
+	}
+	const none = math.MaxInt
+	f(-1, 64, "203.0.113.7/32", 16)
+	f(-1, 64, "2001:db8:1:2::/64", 16)
+	f(-1, 5, "203.0.113.7/32", 4)
+	f(-1, 64, "127.0.0.1/32", none)
+	f(-1, 64, "10.1.2.3/32", none)
+	f(-1, 64, "", none)
+	f(0, 64, "203.0.113.7/32", none)
+	f(3, 64, "203.0.113.7/32", 3)
+	f(3, 64, "127.0.0.1/32", 3)
+	f(3, 64, "", none)
+}
+
+// TestPoolOriginLimit: by default one public address holds a quarter of the places of a pool, and
+// an address that a proxy may have all.
+func TestPoolOriginLimit(t *testing.T) {
+	f := func(origin string, want int) {
+		t.Helper()
+		p := New(Limits{Total: 20, PerOrigin: -1})
+		from, got := netip.MustParsePrefix(origin), 0
+		for range 20 {
+			if _, err := p.Acquire(t.Context(), Holder{Origin: from}, 0); err == nil {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d, want %d", origin, got, want)
+		}
+	}
+	f("203.0.113.7/32", 5)
+	f("192.168.1.2/32", 20)
 }
 
 // queue records in which order those that wait in a pool are served. Use it in a bubble of

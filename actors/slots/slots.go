@@ -23,7 +23,7 @@ type Limits struct {
 	Total      int // concurrent analyses, default 64
 	PerChannel int // running and parked slots of one channel, default 4
 	PerPayer   int // running and parked slots of one payer, default 8
-	PerOrigin  int // running and parked slots of one network address; 0: no limit
+	PerOrigin  int // running and parked slots of one network address, see OriginLimit; 0: no limit
 	// Strangers is the number of running slots that all payers who are not Known may hold
 	// together, default half of Total. Their share of Parked and of Waiting is in proportion.
 	Strangers int
@@ -157,7 +157,7 @@ func (p *Pool) enter(who Holder) bool {
 	switch {
 	case who.Channel != (common.Hash{}) && p.channels[who.Channel] >= l.PerChannel,
 		who.Payer != (common.Address{}) && p.payers[who.Payer] >= l.PerPayer,
-		l.PerOrigin > 0 && who.Origin.IsValid() && p.origins[who.Origin] >= l.PerOrigin:
+		p.origins[who.Origin] >= OriginLimit(l.PerOrigin, l.Total, who.Origin):
 		return false
 	}
 	p.channels[who.Channel]++

@@ -19,12 +19,12 @@ import (
 // Server holds the settings of a server.
 type Server struct {
 	Listen      string            `name:"listen"              default:"127.0.0.1:8402" env:"TXLENS_LISTEN"              help:"Address and port."`
-	PerIP       int               `name:"max-analyses-per-ip" default:"0"              env:"TXLENS_MAX_ANALYSES_PER_IP" help:"Analyses at a time for one IPv4 address or IPv6 /64; beyond it the answer is 503. 0: no limit, for a server behind a proxy, where all requests come from one address."`
+	PerIP       int               `name:"max-analyses-per-ip" default:"-1"             env:"TXLENS_MAX_ANALYSES_PER_IP" help:"Analyses at a time for one IPv4 address or IPv6 /64; beyond it the answer is 503. -1: a quarter of --max-analyses, at least 4, for public addresses; loopback and private ones, which may be those of a proxy, have no limit. 0: no limit, for a server behind a proxy with a public address."`
 	MaxAnalyses int               `name:"max-analyses"        default:"64"             env:"TXLENS_MAX_ANALYSES"        help:"Blocking analyses at a time; beyond it the answer is 503."`
 	MaxJobs     int               `name:"max-jobs"            default:"16"             env:"TXLENS_MAX_JOBS"            help:"Analyses of async jobs at a time, beside the blocking ones; others wait."`
 	JobQueue    int               `name:"job-queue"           default:"256"            env:"TXLENS_JOB_QUEUE"           help:"Async jobs that may wait; beyond it the answer is 503."`
 	MaxConns    int               `name:"max-conns"           default:"4096"           env:"TXLENS_MAX_CONNS"           help:"Connections at a time. A further one takes the place of the oldest one without a request; if there is none the answer is 503."`
-	MaxPerIP    int               `name:"max-conns-per-ip"    default:"0"              env:"TXLENS_MAX_CONNS_PER_IP"    help:"Connections at a time from one IPv4 address or IPv6 /64. A further one takes the place of the oldest one without a request; if there is none the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
+	MaxPerIP    int               `name:"max-conns-per-ip"    default:"-1"             env:"TXLENS_MAX_CONNS_PER_IP"    help:"Connections at a time from one IPv4 address or IPv6 /64. A further one takes the place of the oldest one without a request; if there is none the answer is 429. -1: a quarter of --max-conns, at least 4, for public addresses; loopback and private ones, which may be those of a proxy, have no limit. 0: no limit, for a server behind a proxy with a public address."`
 	MemoryMax   ByteSize          `name:"memory-max"          placeholder:"SIZE"       env:"TXLENS_MEMORY_MAX"          help:"Memory of the process, such as 2GB: of the collector, unless GOMEMLIMIT is set, of analyses and of large answers. An analysis reserves what its traces will need; without memory it waits, and is then answered 503. 0: no bound; default half of the limit of the container or, without one, of the memory of the machine."`
 	BaseURL     discovery.BaseURL `name:"base-url"                                     env:"TXLENS_BASE_URL"            help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."                                       placeholder:"URL" secret:"no"`
 	Keys        string            `name:"keys"                                         env:"TXLENS_KEYS"                help:"File of callers, made with txlens key: only who sends one of its keys may ask, within the rate of its line. Not for servers that sell."                                    placeholder:"FILE" type:"path" secret:"no"`
@@ -149,8 +149,13 @@ func (f *Server) Faults() (list []error) {
 			note(bound.flag, errors.New("must be at least 1"))
 		}
 	}
-	if f.MaxPerIP < 0 {
-		note("--max-conns-per-ip", errors.New("must not be negative"))
+	for _, bound := range []struct {
+		flag string
+		n    int
+	}{{"--max-analyses-per-ip", f.PerIP}, {"--max-conns-per-ip", f.MaxPerIP}} {
+		if bound.n < -1 {
+			note(bound.flag, errors.New("must be at least -1"))
+		}
 	}
 	if f.MemoryMax > 0 && f.MemoryMax < leastMemory {
 		note("--memory-max", errors.New("must be at least 256MB, or 0 for no bound"))

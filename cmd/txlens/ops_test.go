@@ -240,7 +240,8 @@ func TestCheckChangesNothing(t *testing.T) {
 	f("it is that of --listen", "--listen", "127.0.0.1:8403", "--admin-listen", "127.0.0.1:8403")
 	f("--rpc: the URL of base-mainnet must be", "--rpc", "base-mainnet=node.example")
 	f("--grace: must not be negative", "--grace=-1s")
-	f("--max-conns-per-ip: must not be negative", "--max-conns-per-ip=-1")
+	f("--max-conns-per-ip: must be at least -1", "--max-conns-per-ip=-2")
+	f("--max-analyses-per-ip: must be at least -1", "--max-analyses-per-ip=-2")
 	f("--voucher-patience, --settle-age: must be above 0", "--settle-rpc", "http://127.0.0.1:1", "--voucher-patience", "0s")
 	f("--max-jobs: must be at least 1; --grace", "--max-jobs", "0", "--grace=-1s")
 	if code, _, errOut := command(t, "", "serve", "--check", "--data", filepath.Join(file, "data")); code != exitBadInput || !strings.Contains(errOut, "--data: "+file+" is no folder") {
