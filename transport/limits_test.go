@@ -199,8 +199,10 @@ func TestEvictedRequest(t *testing.T) {
 	}
 	first, _, _ := add(2)
 	second, _, _ := add(2)
-	if !first.begin() || !first.begin() {
-		t.Fatal("a request on an open connection")
+	for range 2 { // the second request came with the first
+		if !first.begin() {
+			t.Fatal("a request on an open connection")
+		}
 	}
 	if _, e, closes := add(2); e != admitted || closes != second || h.count() != 2 || second.begin() {
 		t.Errorf("%v, %d connections", e, h.count())
