@@ -1,0 +1,197 @@
+package analysis_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/actors/analysis"
+	"txlens/engine/api"
+	"txlens/engine/meter"
+	"txlens/engine/upstream"
+	"txlens/testkit/fixture"
+	"txlens/testkit/golden"
+	"txlens/testkit/stubnode"
+)
+
+// reported is one transaction made from a public bug report, with what a node answers of it.
+type reported struct {
+	ChainID uint64                     `json:"chainId"`
+	Tx      json.RawMessage            `json:"tx"`
+	Receipt json.RawMessage            `json:"receipt"`
+	Block   json.RawMessage            `json:"block"`
+	Trace   json.RawMessage            `json:"trace"`
+	Diff    json.RawMessage            `json:"statediff"`
+	Parity  json.RawMessage            `json:"parity"`
+	Calls   map[string]json.RawMessage `json:"calls"` // address:selector; null: it reverts
+	Code    map[string]json.RawMessage `json:"code"`
+	State   bool                       `json:"state"` // accounts without a name have nothing, instead of an error
+}
+
+// reportedIn reads the files of a folder, by name.
+func reportedIn(t *testing.T, folder string) (names []string, all map[string]*reported) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(fixture.Dir(t), "reports", folder, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("no reported transactions beside the project")
+	}
+	all = map[string]*reported{}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := new(reported)
+		if err := json.Unmarshal(raw, r); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		names, all[name] = append(names, name), r
+	}
+	return names, all
+}
+
+// hash is that of the transaction.
+func (r *reported) hash(t *testing.T) string {
+	t.Helper()
+	var tx struct{ Hash string }
+	if err := json.Unmarshal(r.Tx, &tx); err != nil {
+		t.Fatal(err)
+	}
+	return tx.Hash
+}
+
+var errNoMethod = &stubnode.RPCError{Code: -32601, Message: "the method does not exist/is not available"}
+
+// node answers for the transaction.
+func (r *reported) node(t *testing.T) string {
+	t.Helper()
+	n := stubnode.New(nil, stubnode.Options{ChainID: r.ChainID})
+	whole := func(answer json.RawMessage) stubnode.Handler {
+		return func([]json.RawMessage) (json.RawMessage, error) {
+			if answer == nil {
+				return nil, errNoMethod
+			}
+			return answer, nil
+		}
+	}
+	n.Handle("eth_blockNumber", whole(json.RawMessage(`"0xfffffff"`)))
+	n.Handle("eth_getTransactionByHash", whole(r.Tx))
+	n.Handle("eth_getTransactionReceipt", whole(r.Receipt))
+	n.Handle("eth_getBlockByNumber", whole(r.Block))
+	n.Handle("eth_getBlockByHash", whole(r.Block))
+	n.Handle("trace_transaction", whole(r.Parity))
+	n.Handle("debug_traceTransaction", func(p []json.RawMessage) (json.RawMessage, error) {
+		switch text := string(slices.Concat(p...)); {
+		case strings.Contains(text, "callTracer") && r.Trace != nil:
+			return r.Trace, nil
+		case strings.Contains(text, `"diffMode":true`) && r.Diff != nil:
+			return r.Diff, nil
+		}
+		return nil, errNoMethod
+	})
+	n.Handle("eth_call", r.call)
+	n.Handle("eth_getCode", func(p []json.RawMessage) (json.RawMessage, error) { return r.account(r.Code, p) })
+	return n.Start(t)
+}
+
+func (r *reported) call(p []json.RawMessage) (json.RawMessage, error) {
+	var q struct{ To, Input, Data string }
+	if err := json.Unmarshal(p[0], &q); err != nil {
+		return nil, err
+	}
+	for key, answer := range r.Calls {
+		to, selector, _ := strings.Cut(strings.ToLower(key), ":")
+		if to == strings.ToLower(q.To) && strings.HasPrefix(strings.ToLower(q.Input+q.Data), selector) {
+			if string(answer) == "null" {
+				return nil, &stubnode.RPCError{Code: 3, Message: "execution reverted"}
+			}
+			return answer, nil
+		}
+	}
+	if strings.EqualFold(q.To, "0xca11bde05977b3631167028862be2a173976ca11") || r.State {
+		return json.RawMessage(`"0x"`), nil
+	}
+	return nil, stubnode.ErrNoState
+}
+
+func (r *reported) account(of map[string]json.RawMessage, p []json.RawMessage) (json.RawMessage, error) {
+	for a, v := range of {
+		if strings.EqualFold(`"`+a+`"`, string(p[0])) {
+			return v, nil
+		}
+	}
+	if r.State {
+		return json.RawMessage(`"0x"`), nil
+	}
+	return nil, stubnode.ErrNoState
+}
+
+// explain analyses the transaction by the rules alone.
+func (r *reported) explain(t *testing.T) *api.Result {
+	t.Helper()
+	client, err := upstream.New(upstream.Config{RPCOnly: true, SourcesOff: true, Retries: -1,
+		Endpoints: map[uint64][]string{r.ChainID: {r.node(t)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	e := analysis.New(analysis.Options{SourcesOff: true})
+	defer e.Close()
+	m := &meter.Meter{}
+	res, err := e.Explain(context.Background(), analysis.Input{World: client.Session(m, nil), Meter: m,
+		Request: api.Request{TxHash: r.hash(t), ChainID: r.ChainID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// told is the headline of a result with its type and risks, in one line.
+func told(res *api.Result) string {
+	kind := "none"
+	if res.TxType != nil {
+		kind = string(*res.TxType)
+	}
+	s := fmt.Sprintf("%s %s/%s: %s", res.Status, kind, res.SubType, res.Summary)
+	for _, risk := range res.Risks {
+		s += " | " + risk
+	}
+	return s
+}
+
+// TestReportedNeighbours: transactions beside those of bug reports, which are told right,
+// keep their headline, type and risks.
+func TestReportedNeighbours(t *testing.T) {
+	names, all := reportedIn(t, "twins")
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s: %s\n", name, told(all[name].explain(t)))
+	}
+	golden.Compare(t, "testdata/reported_neighbours.txt", []byte(b.String()))
+}
+
+// TestReported: what transactions of bug reports are told as.
+func TestReported(t *testing.T) {
+	_, all := reportedIn(t, "cases")
+	f := func(name, want string) {
+		t.Helper()
+		r := all[name]
+		if r == nil {
+			t.Errorf("no file %s", name)
+			return
+		}
+		if got := told(r.explain(t)); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
+		}
+	}
+	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
+}
