@@ -193,5 +193,10 @@ func TestReported(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
 		}
 	}
+	f("decrease_allowance", "success approval/: Reduced the allowance of 0x13ac…3edf by 50 USDC to 100 USDC")
+	f("decrease_approval", "success approval/: Reduced the allowance of 0x13ac…3edf by 50 USDC to 100 USDC")
+	f("symbol_bytes32_full", "success transfer/: Sent 3 0xa680…4247 to 0x8146…c668")
+	f("symbol_reverts", "success transfer/: Sent 3 0xa15b…0da6 to 0x8146…c668")
+	f("transfer_returns_false", "success transfer/: Called transfer of 0x3a47…de36; the token refused: it returned false; no tokens moved")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
 }

@@ -19,6 +19,8 @@ var (
 	SelMintTo       = Func("mintTo(address,uint256)")
 
 	SelIncreaseAllowance = Func("increaseAllowance(address,uint256)")
+	SelDecreaseAllowance = Func("decreaseAllowance(address,uint256)")
+	SelDecreaseApproval  = Func("decreaseApproval(address,uint256)")
 )
 
 // Rights given by the owner's signature, the owner first: EIP-2612, DAI, Permit2,

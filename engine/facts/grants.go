@@ -5,6 +5,7 @@ import (
 	"sort"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -16,6 +17,7 @@ type Grant struct {
 	Spender  common.Address
 	Token    common.Address
 	Amount   *big.Int // nil for operators and single NFTs
+	Lowered  *big.Int // by how much a call lowered the allowance to Amount; nil: no call did
 	ID       *big.Int // of a single NFT
 	Operator bool
 	Revoke   bool
@@ -66,6 +68,7 @@ func (a *Reading) readGrants() (list []Grant) {
 		if g, ok := readApproval(&a.Receipt.Logs[i]); ok {
 			g.Log = i
 			if !a.countsDown(&g) {
+				g.Lowered = a.lowered(&g)
 				list = append(list, g)
 			}
 		}
@@ -137,6 +140,34 @@ func readPermit2(l *ethrpc.Log) (Grant, bool) {
 		g.Revoke = g.Amount.Sign() == 0
 	}
 	return g, ok[0] && ok[1] && ok[2]
+}
+
+// lowered is what the call that emitted an approval took off the allowance; nil if it took
+// off nothing. The event has only what is left.
+func (a *Reading) lowered(g *Grant) *big.Int {
+	if a.Tree == nil || g.Amount == nil || g.Revoke {
+		return nil
+	}
+	var sum *big.Int
+	for _, f := range a.Tree.Frames {
+		if f.Status != trace.OK || f.Kind != trace.Call || f.From != g.Owner || f.To != g.Token || len(f.Input) < 68 {
+			continue
+		}
+		spender, ok := evmsig.Address(f.Input[4:36])
+		if !ok || spender != g.Spender {
+			continue
+		}
+		switch evmsig.Called(f.Input) {
+		case evmsig.SelDecreaseAllowance, evmsig.SelDecreaseApproval:
+			if sum != nil {
+				return nil // which of several calls an event is of does not show
+			}
+			sum = new(big.Int).SetBytes(f.Input[36:68])
+		case evmsig.SelApprove, evmsig.SelIncreaseAllowance:
+			return nil
+		}
+	}
+	return sum
 }
 
 func (a *Reading) countsDown(g *Grant) bool {

@@ -171,6 +171,13 @@ func (f *fetcher) plain(ctx context.Context, ask []common.Address) {
 	}
 }
 
+// anyWord reports whether decimals may be what a fallback returns to every call: where a
+// text should be, it returned a number.
+func anyWord(answers [3][]byte) bool {
+	number := func(b []byte) bool { return len(b) == word && b[0] == 0 }
+	return number(answers[0]) || number(answers[1])
+}
+
 // storeToken stores what a contract answered, if it answered anything.
 func (f *fetcher) storeToken(a common.Address, answers [3][]byte) {
 	t := Token{Address: a, Source: ruleChain}
@@ -180,8 +187,7 @@ func (f *fetcher) storeToken(a common.Address, answers [3][]byte) {
 	if d, ok := decimals(answers[2]); ok {
 		t.Decimals = &d
 	}
-	// Decimals alone are any contract whose fallback returns a word.
-	if !okSymbol && !okName {
+	if !okSymbol && !okName && (t.Decimals == nil || anyWord(answers)) {
 		return
 	}
 	t.claim(f.chain.ID)

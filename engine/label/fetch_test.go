@@ -122,14 +122,18 @@ func world() *stub {
 	copy(bytes32, "MKR")
 	ch, _ := chain.ByID(1)
 	return &stub{multicall: ch.Multicall3, contracts: map[common.Address]func([]byte) ([]byte, error){
-		address(1): token(abiText("GOOD"), abiText("Good Token"), abiNumber(6)),
-		address(2): token(bytes32, bytes32, abiNumber(18)),
-		address(3): token(abiText("NFT"), abiText("An NFT"), nil),
-		address(4): token(nil, nil, nil),
-		address(5): token(abiText("ZERODEC"), nil, abiNumber(0)),
-		address(6): token(abiText("HUGE"), nil, abiNumber(78)),
-		address(7): token(abiText("\u202eUSD\u0421\x00"), abiText(strings.Repeat("Z", 5000)), abiNumber(18)),
-		address(8): token(abiNumber(1), abiNumber(2), abiNumber(3)), // a fallback that returns numbers
+		address(1):  token(abiText("GOOD"), abiText("Good Token"), abiNumber(6)),
+		address(2):  token(bytes32, bytes32, abiNumber(18)),
+		address(3):  token(abiText("NFT"), abiText("An NFT"), nil),
+		address(4):  token(nil, nil, nil),
+		address(5):  token(abiText("ZERODEC"), nil, abiNumber(0)),
+		address(6):  token(abiText("HUGE"), nil, abiNumber(78)),
+		address(7):  token(abiText("\u202eUSD\u0421\x00"), abiText(strings.Repeat("Z", 5000)), abiNumber(18)),
+		address(10): token(nil, nil, abiNumber(18)),
+		address(11): token([]byte("AB\xff\xfeCDZZZZZZZZZZZZZZZZZZZZZZZZZZ"), nil, abiNumber(6)),
+		address(12): token([]byte{}, []byte{}, abiNumber(8)),
+		address(13): token(nil, abiNumber(18), abiNumber(18)),
+		address(8):  token(abiNumber(1), abiNumber(2), abiNumber(3)), // a fallback that returns numbers
 	}}
 }
 
@@ -158,8 +162,11 @@ func check(t *testing.T, got map[common.Address]Token) {
 	f(3, "NFT", "An NFT", -1, "")
 	f(5, "ZERODEC", "", 0, "")
 	f(6, "HUGE", "", -1, "")
+	f(10, "", "", 18, "") // decimals are enough for amounts
+	f(11, "", "", 6, "")
+	f(12, "", "", 8, "")
 	f(7, "USD\u0421", strings.Repeat("Z", MaxName), 18, "USDC")
-	for _, n := range []int64{4, 8, 9} {
+	for _, n := range []int64{4, 8, 9, 13} {
 		if tok, ok := got[address(n)]; ok {
 			t.Errorf("contract %d is no token, got %+v", n, tok)
 		}
@@ -168,7 +175,7 @@ func check(t *testing.T, got map[common.Address]Token) {
 
 func someAddresses() []common.Address {
 	var a []common.Address
-	for n := int64(1); n <= 9; n++ {
+	for n := int64(1); n <= 13; n++ {
 		a = append(a, address(n), address(n))
 	}
 	return append(a, common.Address{})
@@ -188,11 +195,11 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	f("one batch", world(), 20_000_000, 1)
-	f("before Multicall3", world(), 14_000_000, 27)
+	f("before Multicall3", world(), 14_000_000, 39)
 
 	gone := world()
 	gone.multicall = nil
-	f("no code where Multicall3 should be", gone, 20_000_000, 28)
+	f("no code where Multicall3 should be", gone, 20_000_000, 40)
 
 	burnt := world()
 	burnt.poison = address(4)

@@ -16,6 +16,9 @@ import (
 // calledHeadline says what was called when nothing shows that the actor gained or lost by
 // it: what the function is named after may have been done for others, or not at all.
 func (a *headlineWriter) calledHeadline(o *classify.Opinion, via string) string {
+	if a.Succeeded && a.Refuses(a.Frame) {
+		return "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry) + "; the token refused: it returned false" + a.unmoved()
+	}
 	if s := a.issuedHeadline(o); s != "" {
 		return s
 	}

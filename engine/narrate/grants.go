@@ -19,6 +19,11 @@ func (a Words) sayGrant(g *facts.Grant) string {
 		return "let " + spender + " move NFT " + clip(g.ID.String()) + " of " + token
 	case g.Revoke:
 		return "revoked the " + token + " allowance of " + spender
+	case g.Lowered != nil && g.Unlimited():
+		return "reduced the " + token + " allowance of " + spender + ", which stays unlimited"
+	case g.Lowered != nil:
+		key := facts.FungibleKey(g.Token)
+		return "reduced the allowance of " + spender + " by " + a.Amount(key, g.Lowered) + " to " + a.Amount(key, g.Amount)
 	case g.Unlimited():
 		return "allowed " + spender + " to spend unlimited " + token
 	case g.Amount == nil:

@@ -365,16 +365,25 @@ func (a *stepWriter) grantSteps() (steps []step) {
 	return steps
 }
 
-// failureSteps tell of frames that failed while the transaction went on.
+// failureSteps tell of frames that failed, and of calls that tokens refused, while the
+// transaction went on.
 func (a *stepWriter) failureSteps(before []int) (steps []step) {
 	if !a.Succeeded {
 		return nil
 	}
-	for _, f := range a.CaughtFailures() {
-		at := 0
+	place := func(f *trace.Frame) int {
 		if f.Index < len(before) {
-			at = 2 * before[f.Index]
+			return 2 * before[f.Index]
 		}
+		return 0
+	}
+	for _, f := range a.Refusals() {
+		steps = append(steps, step{at: place(f), frame: f.Index + 1, about: Detail{Kind: KindFailure, Actor: &f.From}, text: func() string {
+			return "The token refused the call to " + a.target(f) + ": it returned false."
+		}})
+	}
+	for _, f := range a.CaughtFailures() {
+		at := place(f)
 		steps = append(steps, step{at: at, frame: f.Index + 1, about: Detail{Kind: KindFailure, Actor: &f.From}, text: func() string {
 			return "An inner call to " + a.target(f) + " failed and was caught: " + a.why(f) + "."
 		}})
