@@ -195,6 +195,8 @@ func TestReported(t *testing.T) {
 	}
 	f("decrease_allowance", "success approval/: Reduced the allowance of 0x13ac…3edf by 50 USDC to 100 USDC")
 	f("decrease_approval", "success approval/: Reduced the allowance of 0x13ac…3edf by 50 USDC to 100 USDC")
+	f("fee_token_burn", `success transfer/: Sent 98 "DFL" (0x2974…b65e) to 0x8146…c668; 2 "DFL" burnt by the token`)
+	f("fee_token_logged", `success transfer/: Sent 95 "TAX" (0x7ecf…37ed) to 0x8146…c668; 5 "TAX" went to the token as a fee`)
 	f("symbol_bytes32_full", "success transfer/: Sent 3 0xa680…4247 to 0x8146…c668")
 	f("symbol_reverts", "success transfer/: Sent 3 0xa15b…0da6 to 0x8146…c668")
 	f("transfer_returns_false", "success transfer/: Called transfer of 0x3a47…de36; the token refused: it returned false; no tokens moved")

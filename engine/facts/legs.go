@@ -85,6 +85,8 @@ func (a *Reading) origins(addr common.Address, out, in []Leg) {
 			given.note(out, t, t.To)
 		}
 	}
+	given.settle(out)
+	got.settle(in)
 	a.shares(out, in)
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
@@ -101,7 +103,14 @@ func (a *Reading) origins(addr common.Address, out, in []Leg) {
 }
 
 // legIndex finds legs by token; somebody may be given thousands at once.
-type legIndex map[flow.TokenKey]int
+type legIndex map[flow.TokenKey]*origin
+
+// origin is where a leg came from or went to.
+type origin struct {
+	leg   int
+	made  *big.Int // what was minted or burnt of it
+	peers bool     // some of it came from an account or went to one
+}
 
 func index(legs []Leg) legIndex {
 	if len(legs) == 0 {
@@ -109,7 +118,7 @@ func index(legs []Leg) legIndex {
 	}
 	x := make(legIndex, len(legs))
 	for i := range legs {
-		x[legs[i].Key] = i
+		x[legs[i].Key] = &origin{leg: i}
 	}
 	return x
 }
@@ -118,13 +127,29 @@ func (x legIndex) note(legs []Leg, t *flow.Transfer, peer common.Address) {
 	if x == nil {
 		return
 	}
-	i, ok := x[TransferKey(t)]
-	if !ok {
-		return
+	o := x[TransferKey(t)]
+	switch {
+	case o == nil:
+	case peer != common.Address{}:
+		legs[o.leg].Counterparty, o.peers = peer, true
+	case o.made == nil:
+		o.made = new(big.Int).Set(t.Amount)
+	default:
+		o.made.Add(o.made, t.Amount)
 	}
-	legs[i].Counterparty = peer
-	if (peer == common.Address{}) {
-		legs[i].Minted = true
+}
+
+// settle tells minted legs from those of which a token burns a part on each transfer, or of
+// which a contract mints the rest: what is minted or burnt is at least half of the leg.
+func (x legIndex) settle(legs []Leg) {
+	for _, o := range x {
+		if o.made == nil {
+			continue
+		}
+		l := &legs[o.leg]
+		if l.Minted = !o.peers || new(big.Int).Lsh(o.made, 1).Cmp(l.Amount) >= 0; l.Minted {
+			l.Counterparty = common.Address{}
+		}
 	}
 }
 

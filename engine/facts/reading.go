@@ -31,7 +31,7 @@ type Match struct {
 type Leg struct {
 	Key          flow.TokenKey
 	Amount       *big.Int // positive
-	Minted       bool     // came into being for the actor, or was destroyed by it: a share, not a trade
+	Minted       bool     // most of it came into being for the actor, or was destroyed by it: a share, not a trade
 	Counterparty common.Address
 }
 

@@ -238,6 +238,9 @@ func (a *headlineWriter) transferHeadline() string {
 	if len(a.Out) == 0 {
 		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
 	}
+	if s := a.taxedHeadline(); s != "" {
+		return s
+	}
 	return "Sent " + a.legs(a.Out) + a.peers(a.Out, " to ")
 }
 
@@ -582,7 +585,7 @@ func (a *headlineWriter) mintHeadline(verb string, o *classify.Opinion) string {
 	case len(a.In) > 0:
 		return verb + " " + a.legs(a.In)
 	case len(a.Out) > 0:
-		return verb + " " + a.legs(a.Out)
+		return verb + " " + a.partlyBurnt()
 	}
 	return verb + " tokens"
 }

@@ -1,0 +1,93 @@
+package narrate
+
+import (
+	"math/big"
+
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// taxedHeadline tells a transfer of which the token took a part: it burnt it, or sent it to
+// itself or to another account than the one that the call names. It is empty for others.
+func (a *headlineWriter) taxedHeadline() string {
+	if len(a.Out) != 1 || a.Out[0].Native() || a.Out[0].Key.ID != "" || a.Flow == nil {
+		return ""
+	}
+	key, rest := a.Out[0].Key, new(big.Int).Set(a.Out[0].Amount)
+	payee, called := a.payee(key)
+	var taken []flow.Transfer
+	for _, t := range a.Flow.Transfers {
+		if t.From != a.Actor || t.To == a.Actor || facts.TransferKey(&t) != key {
+			continue
+		}
+		switch {
+		case !called && t.To != common.Address{}:
+			if payee != (common.Address{}) && payee != t.To {
+				return "" // several payees: who of them is one does not show
+			}
+			payee = t.To
+		case t.To != payee:
+			taken = append(taken, t)
+			rest.Sub(rest, t.Amount)
+		}
+	}
+	if len(taken) == 0 || len(taken) > 3 || payee == (common.Address{}) || rest.Sign() <= 0 {
+		return ""
+	}
+	s := "Sent " + a.Amount(key, rest) + " to " + a.Who(payee)
+	for _, t := range taken {
+		s += "; " + a.Amount(key, t.Amount)
+		switch t.To {
+		case common.Address{}:
+			s += " burnt by the token"
+		case key.Token:
+			s += " went to the token as a fee"
+		default:
+			s += " went to " + a.Who(t.To) + " as a fee of the token"
+		}
+	}
+	return s
+}
+
+// payee is the account that a call of the token itself names as the receiver.
+func (a *headlineWriter) payee(key flow.TokenKey) (who common.Address, ok bool) {
+	f := a.Frame
+	if f == nil || f.To != key.Token {
+		return who, false
+	}
+	switch {
+	case evmsig.SelTransfer.Begins(f.Input) && len(f.Input) >= 68:
+		return evmsig.Address(f.Input[4:36])
+	case evmsig.SelTransferFrom.Begins(f.Input) && len(f.Input) >= 100:
+		return evmsig.Address(f.Input[36:68])
+	}
+	return who, false
+}
+
+// partlyBurnt names what was burnt of what the actor gave, and where the rest of it went.
+func (a *headlineWriter) partlyBurnt() string {
+	whole := a.legs(a.Out)
+	if len(a.Out) != 1 || a.Out[0].Native() || a.Out[0].Key.ID != "" || a.Flow == nil {
+		return whole
+	}
+	key, burnt, rest, other := a.Out[0].Key, new(big.Int), new(big.Int), common.Address{}
+	for _, t := range a.Flow.Transfers {
+		switch {
+		case t.From != a.Actor || t.To == a.Actor || facts.TransferKey(&t) != key:
+		case t.To == common.Address{}:
+			burnt.Add(burnt, t.Amount)
+		case other == common.Address{} || other == t.To:
+			other = t.To
+			rest.Add(rest, t.Amount)
+		default:
+			return whole
+		}
+	}
+	if burnt.Sign() == 0 || rest.Sign() == 0 || new(big.Int).Add(burnt, rest).Cmp(a.Out[0].Amount) != 0 {
+		return whole
+	}
+	return a.Amount(key, burnt) + "; " + a.Amount(key, rest) + " went to " + a.Who(other)
+}
