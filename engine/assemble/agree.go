@@ -50,6 +50,7 @@ func (b *builder) agree() {
 	if ev.Tree == nil {
 		return
 	}
+	b.amend()
 	why := Disagrees(ev.Tree, ev.Tx, ev.Receipt)
 	switch {
 	case why == "":
@@ -59,6 +60,22 @@ func (b *builder) agree() {
 		b.doubts = append(b.doubts, "the call trace is left out: "+why)
 	case ev.Chain.Stack.Traces() != chain.TracesDiffer:
 		b.doubts = append(b.doubts, "the call trace may not be of this transaction: "+why)
+	}
+}
+
+// homestead is the block of Ethereum from which a creation that cannot pay for storing its
+// code fails (EIP-2, EIP-606).
+const homestead = 1_150_000
+
+// amend corrects what a node's trace says of the outcome and the rules of the block, or the
+// receipt, say otherwise.
+func (b *builder) amend() {
+	ev := b.ev
+	if n := ev.Tx.BlockNumber; n != nil && *n < homestead && ev.Chain.ID == 1 {
+		ev.Tree.KeepUnpaid()
+	}
+	if ev.Receipt != nil && ev.Receipt.Status != nil && *ev.Receipt.Status == 0 && ev.Tree.Root.Err == "" {
+		ev.Tree.FailUnsaid()
 	}
 }
 

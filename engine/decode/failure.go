@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"math/big"
 	"strings"
+	"unicode/utf8"
 
 	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
@@ -74,7 +76,35 @@ func (d *Decoder) revert(data []byte, codes []code, depth int) *Failure {
 		out.Text = sentence(out)
 		return out
 	}
+	if out := cutOff(data); out != nil {
+		return out
+	}
 	return unknownFailure(data)
+}
+
+// cutOff describes revert data that end before what they announce; nil if they do not. A
+// contract or a node cut them.
+func cutOff(data []byte) *Failure {
+	switch sel := [4]byte(data[:4]); {
+	case sel == errorPanic.Selector() && len(data) < 36:
+		return &Failure{Text: "panicked with a code that is cut off"}
+	case sel != errorString.Selector():
+		return nil
+	}
+	if len(data) < 68 {
+		return &Failure{Text: "reverted with a reason that is cut off"}
+	}
+	r := reader{data: data[4:]}
+	// The length is read as a number: it is beyond the data.
+	n := new(big.Int).SetBytes(data[36:68])
+	if off, ok := r.length(0); !ok || off != 32 || n.Cmp(big.NewInt(int64(len(data)-68))) <= 0 {
+		return nil
+	}
+	text := bytes.TrimRight(data[68:], "\x00")
+	if len(text) == 0 || !utf8.Valid(text) {
+		return &Failure{Text: "reverted with a reason that is cut off"}
+	}
+	return &Failure{Text: "reverted with a reason that is cut off: " + api.Quote(string(text), maxMessage)}
 }
 
 // errorsOf returns the candidates of an error, best first.

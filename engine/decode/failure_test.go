@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -47,6 +48,14 @@ func TestRevertSentences(t *testing.T) {
 	}
 	reason := pack(t, "Error(string)", "Too little received")
 	f(reason, `reverted: "Too little received"`)
+	f(reason[:len(reason)-26], `reverted: "Too little received"`) // only padding is missing
+	f(reason[:8+64+64+20], `reverted with a reason that is cut off: "Too little"`)
+	f(reason[:8+64+64], "reverted with a reason that is cut off")
+	f(reason[:8+64], "reverted with a reason that is cut off")
+	f(reason[:8], "reverted with a reason that is cut off")
+	f("08c379a0"+fmt.Sprintf("%064x%064x", 32, 200)+hex.EncodeToString([]byte("cut off")), `reverted with a reason that is cut off: "cut off"`)
+	f("08c379a0"+fmt.Sprintf("%064x", 32)+strings.Repeat("f", 64)+"ff", "reverted with a reason that is cut off")
+	f(pack(t, "Panic(uint256)", number(1))[:8+20], "panicked with a code that is cut off")
 	f(pack(t, "Error(string)", ""), "reverted with an empty message")
 	f(pack(t, "Error(string)", "a\u202eb\x00"+strings.Repeat("z", 999)), `reverted: "ab`+strings.Repeat("z", 198)+`"`)
 	for code, want := range map[int64]string{0x00: "panicked: generic compiler panic", 0x01: "panicked: assertion failed",
@@ -79,7 +88,7 @@ func TestRevertSentences(t *testing.T) {
 	f("61555a36", "reverted with the unknown error 0x61555a36")
 	f("01", "reverted with 0x01")
 	f(hex.EncodeToString([]byte("Not enough ether")), `reverted: "Not enough ether"`)
-	f("08c379a0"+word(32), "reverted with the unknown error 0x08c379a0")
+	f("08c379a0"+word(32), "reverted with a reason that is cut off")
 	f(pack(t, "Panic(uint256)", number(1))+"00", "panicked: assertion failed")
 }
 
