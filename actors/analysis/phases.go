@@ -48,6 +48,7 @@ type (
 		runtime.MayBeLate
 		tokens     map[common.Address]label.Token
 		neighbours *ethrpc.Neighbours
+		codeless   *bool // see gather.Codeless
 		err        error
 		aroundErr  error // why the neighbouring transactions are missing
 	}
@@ -102,6 +103,7 @@ func labelTokens(
 	return func(ctx context.Context) any {
 		var out labelled
 		out.tokens, out.err = gather.Tokens(ctx, w, ch, tx, rc)
+		out.codeless = gather.Codeless(ctx, w, ch, tx, rc)
 		out.neighbours, out.aroundErr = gather.Neighbours(ctx, w, ch, tx, rc, block)
 		return out
 	}

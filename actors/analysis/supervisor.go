@@ -127,7 +127,7 @@ func (s *supervisor) handleResult(ac runtime.Context, m any) {
 		s.takeTrace(m)
 	case labelled:
 		s.settle(ac, phaseLabel, m.err)
-		s.evidence.Tokens, s.evidence.Neighbours = m.tokens, m.neighbours
+		s.evidence.Tokens, s.evidence.Neighbours, s.evidence.Codeless = m.tokens, m.neighbours, m.codeless
 		s.failOptional(phaseLabel, m.err)
 		s.failOptional(assemble.LostNeighbours, m.aroundErr)
 	case sourced:

@@ -28,6 +28,7 @@ type Evidence struct {
 	Block      *ethrpc.Block
 	Tree       *trace.Tree
 	Diff       *ethrpc.StateDiff
+	Codeless   *bool              // the receiver has no code; nil if not needed, or not known
 	Neighbours *ethrpc.Neighbours // nil if not needed, or not available
 	Contracts  map[common.Address]*decode.Contract
 	Functions  map[[4]byte][]string

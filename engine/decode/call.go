@@ -212,7 +212,7 @@ func executed(f *trace.Frame) bool {
 // plainTransfer reports whether a frame with input reached no code: a text in the input of
 // a transfer must not be decoded as a call. Gas shows it: an account without code uses
 // none, and a transaction to it costs exactly the intrinsic gas (21,000 and the calldata,
-// at the price of its fork).
+// at the price of its fork). Where the code was asked for, that decides.
 func (d *Decoder) plainTransfer(f *trace.Frame) bool {
 	if executed(f) || f.Err != "" || d.live[f.To] || f.Kind == trace.DelegateCall {
 		return false
@@ -222,6 +222,9 @@ func (d *Decoder) plainTransfer(f *trace.Frame) bool {
 	}
 	if f.Depth > 0 {
 		return f.GasUsed == 0
+	}
+	if d.src.Codeless != nil {
+		return *d.src.Codeless
 	}
 	zeros := uint64(bytes.Count(f.Input, []byte{0}))
 	rest := uint64(len(f.Input)) - zeros

@@ -15,6 +15,7 @@ type Sources struct {
 	Contracts map[common.Address]*Contract
 	Functions map[[4]byte][]string // functions and errors share the four bytes
 	Events    map[common.Hash][]string
+	Codeless  *bool // whether the receiver of the transaction has no code; nil: not known
 }
 
 // Decoder decodes the frames and logs of one transaction. It is not safe for concurrent

@@ -32,14 +32,20 @@ func (a *Reading) Delegates() (list []common.Address, clears int) {
 	return Distinct(list), clears
 }
 
-// NoCodeRan: there was calldata, and the gas used is to the unit what the data itself
-// costs (Yellow Paper and EIP-2028, or the floor of EIP-7623): nothing was executed.
+// NoCodeRan: there was calldata for an account without code. Where nobody asked for its code,
+// the gas used is to the unit what the data itself costs (Yellow Paper and EIP-2028, or the
+// floor of EIP-7623): rollups add to it what they pay elsewhere, and access lists their own.
 func (a *Reading) NoCodeRan() bool {
-	if !a.Succeeded || a.Tx.To == nil || a.Receipt == nil || len(a.Receipt.Logs) > 0 || len(a.Tx.Input) == 0 ||
-		len(a.Tx.AccessList)+len(a.Tx.Authorizations) > 0 {
+	if !a.Succeeded || a.Tx.To == nil || a.Receipt == nil || len(a.Receipt.Logs) > 0 || len(a.Tx.Input) == 0 {
 		return false
 	}
 	if f := a.RootFrame(); f != nil && len(f.Children)+len(f.Output) > 0 {
+		return false
+	}
+	if a.Codeless != nil {
+		return *a.Codeless
+	}
+	if len(a.Tx.AccessList)+len(a.Tx.Authorizations) > 0 {
 		return false
 	}
 	zeros := uint64(0)

@@ -28,6 +28,10 @@ type Input struct {
 	NoLogs    bool              // nobody has the logs: calls must do
 	NoReceipt bool              // nothing confirms what calldata and trace show: Receipt is a stand-in
 
+	// Codeless says whether the receiver of the transaction has no code; nil where nobody
+	// looked.
+	Codeless *bool
+
 	// Neighbours are the transactions around this one in its block; nil where nobody
 	// looked at them.
 	Neighbours *ethrpc.Neighbours
