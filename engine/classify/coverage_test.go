@@ -537,7 +537,11 @@ func callSeen(t *testing.T, kind string, c *facts.CallRule, s *sample) (string, 
 	case "callback":
 		return "", true
 	}
-	v := scene.Judge(scene.New(scene.At(scene.Pool1), 0, s.input).Facts(t))
+	callee := scene.Pool1
+	if c.Act == facts.ActWrap || c.Act == facts.ActUnwrap {
+		callee = scene.Weth // elsewhere the name says nothing of native coin
+	}
+	v := scene.Judge(scene.New(&callee, 0, s.input).Facts(t))
 	k := kindOf(c.Act)
 	var saw []string
 	for _, vote := range v.Votes {

@@ -4,6 +4,8 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // attempt finds what a failed transaction tried: from the calldata, through the
@@ -28,6 +30,9 @@ func attempt(a *facts.Reading) *Opinion {
 		}
 		return o
 	}
+	if a.Call != nil && a.HasTo && wrapsElsewhere(a, a.Call.Act, a.Entry) {
+		return &Opinion{Act: "contract_call", SubType: "contract_call", doubt: verdict.AttemptUnknown}
+	}
 	if a.Call != nil {
 		if _, ok := kinds[a.Call.Act]; ok {
 			return &Opinion{Act: a.Call.Act, Frames: []int{0}}
@@ -37,6 +42,12 @@ func attempt(a *facts.Reading) *Opinion {
 		return &Opinion{Act: x, Frames: []int{0}, doubt: verdict.OnlyFunctionName}
 	}
 	return &Opinion{Act: "contract_call", SubType: "contract_call", doubt: verdict.AttemptUnknown}
+}
+
+// wrapsElsewhere reports whether a function is named as those of wrapped coins are, and its
+// contract is not known to be one.
+func wrapsElsewhere(a *facts.Reading, x facts.Act, at common.Address) bool {
+	return (x == facts.ActWrap || x == facts.ActUnwrap) && !a.WrapsCoin(at)
 }
 
 // carriers are acts that only carry other calls.
@@ -54,7 +65,11 @@ func attempted(a *facts.Reading, f *trace.Frame, depth int) (facts.Act, *trace.F
 	if f == nil || depth > 12 || f.Kind == trace.StaticCall {
 		return "", nil
 	}
-	if c := a.Registry.Call(f.Input); c != nil && !carriers[c.Act] && IsKind(c.Act) {
+	c := a.Registry.Call(f.Input)
+	if c != nil && wrapsElsewhere(a, c.Act, f.To) {
+		return "", nil // deposit() and withdraw(uint256) say nothing of other contracts
+	}
+	if c != nil && !carriers[c.Act] && IsKind(c.Act) {
 		// A transfer or approval deep inside is a step of what is being sought.
 		if depth == 0 || c.Act != facts.ActTransfer && c.Act != facts.ActApproval && c.Act != facts.ActWrap && c.Act != facts.ActUnwrap {
 			return c.Act, f

@@ -300,7 +300,7 @@ func zeroTransfer(a *facts.Reading) *Opinion {
 
 // byCall: nothing else speaks, so what was called does.
 func byCall(a *facts.Reading) *Opinion {
-	if a.Call != nil {
+	if a.Call != nil && !wrapsElsewhere(a, a.Call.Act, a.Entry) {
 		if _, ok := kinds[a.Call.Act]; ok {
 			return &Opinion{OnlyCalled: true, Act: a.Call.Act, Frames: []int{a.FrameIndex()}, doubt: verdict.OnlyFunction}
 		}

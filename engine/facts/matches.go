@@ -68,6 +68,16 @@ func (a *Reading) WrappedNative(token common.Address) bool {
 	return a.Chain != nil && a.Chain.WrappedNative != nil && *a.Chain.WrappedNative == token
 }
 
+// WrapsCoin reports whether deposit() and withdraw(uint256) of a contract wrap and unwrap
+// native coin as far as is known: it is the chain's own wrapped coin, wrapped some here, or
+// somebody lists it as a token. Stakes, vaults and lotteries have functions of these names.
+func (a *Reading) WrapsCoin(addr common.Address) bool {
+	return a.Wrapped(addr) || a.Tokens[addr].Listed || a.LabelOf(addr).Category == "token"
+}
+
+// wrapping reports whether an act is that of a wrapped coin.
+func wrapping(x Act) bool { return x == ActWrap || x == ActUnwrap }
+
 func (a *Reading) Wrapped(token common.Address) bool {
 	if a.WrappedNative(token) {
 		return true

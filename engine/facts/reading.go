@@ -171,7 +171,9 @@ func (a *Reading) collect() {
 			continue
 		}
 		h := Match{Rule: r, Act: r.Act, Log: i, Emitter: l.Address, anyParty: len(r.Party) == 0, Party: partiesOf(r, l)}
-		a.settle(&h, wraps)
+		if a.settle(&h, wraps); wrapping(r.Act) && !wrapping(h.Act) && a.Flow != nil && a.Changes[h.Emitter] == nil {
+			continue // no wrapped coin, and it neither took nor gave anything: only the name of its event is known
+		}
 		a.Matches = append(a.Matches, h)
 	}
 	a.prove()
