@@ -107,9 +107,8 @@ type legIndex map[flow.TokenKey]*origin
 
 // origin is where a leg came from or went to.
 type origin struct {
-	leg   int
-	made  *big.Int // what was minted or burnt of it
-	peers bool     // some of it came from an account or went to one
+	leg  int
+	made *big.Int // what was minted or burnt of it
 }
 
 func index(legs []Leg) legIndex {
@@ -131,7 +130,7 @@ func (x legIndex) note(legs []Leg, t *flow.Transfer, peer common.Address) {
 	switch {
 	case o == nil:
 	case peer != common.Address{}:
-		legs[o.leg].Counterparty, o.peers = peer, true
+		legs[o.leg].Counterparty = peer
 	case o.made == nil:
 		o.made = new(big.Int).Set(t.Amount)
 	default:
@@ -147,7 +146,7 @@ func (x legIndex) settle(legs []Leg) {
 			continue
 		}
 		l := &legs[o.leg]
-		if l.Minted = !o.peers || new(big.Int).Lsh(o.made, 1).Cmp(l.Amount) >= 0; l.Minted {
+		if l.Minted = new(big.Int).Lsh(o.made, 1).Cmp(l.Amount) >= 0; l.Minted {
 			l.Counterparty = common.Address{}
 		}
 	}

@@ -21,6 +21,7 @@ func TestWrapNames(t *testing.T) {
 	failed(scene.New(&scene.Vault, 0, withdraw), "Failed attempt to call withdraw of 0x7a17…7a17")
 	failed(scene.New(&scene.Weth, 5, deposit), "Failed attempt to wrap through ")
 	failed(scene.New(&scene.Weth, 0, withdraw), "Failed attempt to unwrap through ")
+	failed(scene.New(&scene.Usdc, 0, withdraw), "Failed attempt to unwrap through ") // a token that is listed
 	failed(scene.New(&scene.Vault, 0, withdraw).Known(scene.Vault, "Bridged WETH", "token", ""), "Failed attempt to unwrap through ")
 
 	event := func(signature, want string) {
