@@ -114,13 +114,6 @@ func (b *bodies) leave(it *body, party string) {
 	}
 }
 
-// size returns the number of bytes that are held.
-func (b *bodies) size() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.held
-}
-
 // hold is the body of one answer, which fasthttp reads and closes. Only Close is safe for
 // concurrent use.
 type hold struct {

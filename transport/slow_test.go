@@ -322,3 +322,10 @@ func (r *countingRuns) Recover(id string) (*api.RunRecovery, error) {
 	r.mu.Unlock()
 	return r.fakeRuns.Recover(id)
 }
+
+// size returns the number of bytes that are held.
+func (b *bodies) size() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
