@@ -1,10 +1,10 @@
 package slots
 
 import (
-	"math"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
