@@ -23,7 +23,7 @@ import (
 	"txlens/testkit/size"
 )
 
-// loadSecondsEnv makes each phase of TestHostileLoad so many seconds long.
+// loadSecondsEnv makes each phase of TestHostileLoad so many seconds long, with jobs in it.
 const loadSecondsEnv = "TXLENS_HOSTILE_SECONDS"
 
 // hostileCallPrice is what a call costs in the load, in nano-dollars: ten of them are more than
@@ -142,7 +142,8 @@ type hostileLoad struct {
 	data   string
 	honest []*spender
 	made   atomic.Int64
-	jobs   bool // hostile payers buy jobs, too, which wait for their payers for 90 seconds
+	// jobs: hostile payers buy jobs, too. Each waits for its payer for 90 seconds, four at a time.
+	jobs bool
 
 	mu     sync.Mutex
 	server *serverProcess
@@ -253,7 +254,7 @@ func TestHostileLoad(t *testing.T) {
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	listen, seed := freeAddress(t), dice.Seed(t)
-	l := &hostileLoad{t: t, chain: chain, data: t.TempDir(), jobs: phase >= 30*time.Second}
+	l := &hostileLoad{t: t, chain: chain, data: t.TempDir(), jobs: os.Getenv(loadSecondsEnv) != ""}
 	l.args = withStore(t, slices.Concat([]string{
 		"serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data", l.data, "--voucher-patience", "2s",
 		"--call-price", "rpc=" + strconv.Itoa(hostileCallPrice),
@@ -317,7 +318,7 @@ var idle = []string{"txlens_analyses_running", "txlens_streams_open", `txlens_jo
 func (l *hostileLoad) nothingHeld() {
 	l.t.Helper()
 	var last string
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, last = service.AskOperator(l.t, l.data, "/metrics")
 		if !slices.ContainsFunc(idle, func(sample string) bool { return !strings.Contains(last, "\n"+sample+" 0\n") }) {
 			return
