@@ -10,7 +10,6 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/tempo"
-	"txlens/storage"
 	"txlens/testkit/service"
 )
 
@@ -23,11 +22,8 @@ func TestInterruptedJobIsCredited(t *testing.T) {
 		return !strings.Contains(s.Ask("GET", "/result/"+id, "", "", "").Body, "is running")
 	})
 	s.Stop()
-	store, err := storage.Open(s.Data, storage.Options{ExpireEvery: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	row, err := store.Job(id)
+	store := s.OpenStore(t)
+	row, err := store.Jobs.Job(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +33,7 @@ func TestInterruptedJobIsCredited(t *testing.T) {
 	}
 	row = job.Row{ID: id, Status: api.JobRunning, Attempts: 2, Request: row.Request}
 	bill.Final, bill.Price = false, tempo.Amount{}
-	if err := store.PutJobs(row); err != nil {
+	if err := store.Jobs.PutJobs(row); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Commit(channel.Entry{Bill: &bill}); err != nil {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -27,7 +28,7 @@ type accounts struct {
 func (s *Seller) CheckBooks(t *testing.T) {
 	t.Helper()
 	s.Stop()
-	store := s.openStore(t)
+	store := s.OpenStore(t)
 	defer store.Close()
 	var a accounts
 	a.readChannels(t, store)
@@ -38,8 +39,8 @@ func (s *Seller) CheckBooks(t *testing.T) {
 	a.checkCaptured(t, s)
 }
 
-// openStore opens the store of a server that has ended.
-func (s *Seller) openStore(t *testing.T) stores.Store {
+// OpenStore opens the store of a server that has ended.
+func (s *Seller) OpenStore(t *testing.T) stores.Store {
 	t.Helper()
 	at := stores.Location{Dir: s.Data}
 	flags, err := StoreFlags(s.Args())
@@ -49,7 +50,7 @@ func (s *Seller) openStore(t *testing.T) stores.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := stores.Open(t.Context(), at, stores.Options{})
+	store, err := stores.Open(context.Background(), at, stores.Options{}) // the context of a test has ended in its cleanup
 	if err != nil {
 		t.Fatalf("open the books: %v", err)
 	}
@@ -131,7 +132,7 @@ func (a *accounts) checkCaptured(t *testing.T, s *Seller) {
 // who owes most.
 func UnpaidOf(t *testing.T, dir string) (sum, worst uint64) {
 	t.Helper()
-	store := (&Seller{Data: dir}).openStore(t)
+	store := (&Seller{Data: dir}).OpenStore(t)
 	defer store.Close()
 	var a accounts
 	a.readChannels(t, store)
