@@ -22,7 +22,8 @@ type RunBalance struct {
 	givenUp  chan struct{} // closed when no further payment is expected
 
 	// Guarded by the mutex of accounts.
-	nano      int64
+	nano      int64                  // cost as the meter reports it
+	used      int64                  // cost of purchases, which the meter reports later, and of broken ones
 	reserved  int64                  // highest prices of the purchases in progress, in nano-dollars
 	waiting   []*waitingPurchase     // in the order of their calls
 	secured   map[common.Hash]uint64 // held in channels for this run
@@ -143,17 +144,36 @@ type reservation struct {
 
 // Use implements meter.Hold.
 func (r *reservation) Use(nano int64) {
-	l := r.t.accounts
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	r.t.accounts.mu.Lock()
+	defer r.t.accounts.mu.Unlock()
 	nano = min(max(nano, 0), r.left)
-	r.left -= nano
-	r.t.reserved -= nano
-	l.wake(r.t)
+	r.t.used += nano
+	r.take(nano)
+}
+
+// Break implements meter.Hold. It is a cost if the purchase was broken off because the payer
+// stopped paying; else the run goes on, or ended for another reason.
+func (r *reservation) Break() {
+	r.t.accounts.mu.Lock()
+	defer r.t.accounts.mu.Unlock()
+	if r.t.stoppedPaying {
+		r.t.used += r.left
+	}
+	r.take(r.left)
 }
 
 // End implements meter.Hold.
-func (r *reservation) End() { r.Use(r.left) }
+func (r *reservation) End() {
+	r.t.accounts.mu.Lock()
+	defer r.t.accounts.mu.Unlock()
+	r.take(r.left)
+}
+
+func (r *reservation) take(nano int64) {
+	r.left -= nano
+	r.t.reserved -= nano
+	r.t.accounts.wake(r.t)
+}
 
 // Parker is the slot of a run: parked, it is free for other runs.
 type Parker interface {
@@ -189,11 +209,11 @@ func (t *RunBalance) priceBy(most int64) uint64 {
 	case t.fixed:
 		return t.price
 	}
-	return meter.Owed(t.nano + t.reserved + most)
+	return meter.Owed(max(t.nano, t.used) + t.reserved + most)
 }
 
 // cost returns what the run has cost the service; the mutex must be held.
-func (t *RunBalance) cost() uint64 { return uint64(t.nano+999) / 1000 }
+func (t *RunBalance) cost() uint64 { return uint64(max(t.nano, t.used)+999) / 1000 }
 
 // exposedBy returns what the payer may leave unpaid of priceBy; the mutex must be held.
 func (t *RunBalance) exposedBy(most int64) uint64 {

@@ -416,3 +416,60 @@ func TestDebtOfAnEndedRun(t *testing.T) {
 	f(3*cent, true)
 	f(4*cent, false)
 }
+
+// TestUseIsCostOnce: a part of a hold that is used counts as cost at once, and not again when the
+// meter reports it.
+func TestUseIsCostOnce(t *testing.T) {
+	a := newAccounts(100_000, 1<<40).join(common.Address{1}, "a", 20_000, false)
+	f := func(want uint64) {
+		t.Helper()
+		if got := a.exposed(); got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	}
+	first, err := a.Gate(t.Context(), 5*cent, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(60_000)
+	first.Use(3 * cent)
+	f(60_000)
+	a.OnCost(3 * cent)
+	f(60_000)
+	second, err := a.Gate(t.Context(), 2*cent, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(90_000)
+	first.End()
+	f(60_000)
+	second.Use(2 * cent)
+	f(60_000)
+	a.OnCost(5 * cent)
+	f(60_000)
+}
+
+// TestBrokenPurchases: a purchase that is broken off because its payer stopped paying may have
+// cost its highest price, which is lost; one that is broken off otherwise is free again.
+func TestBrokenPurchases(t *testing.T) {
+	f := func(end func(*RunBalance), lost uint64) {
+		t.Helper()
+		all := newAccounts(100_000, 1<<40)
+		a := all.join(common.Address{1}, "a", 20_000, true)
+		hold, err := a.Gate(t.Context(), 6*cent, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(a)
+		hold.Break()
+		hold.End()
+		a.Fix(units(0))
+		all.leave(a)
+		if all.losses.strangers != lost || all.losses.payers[common.Address{1}] != lost || a.reserved != 0 {
+			t.Errorf("lost %d, want %d", all.losses.strangers, lost)
+		}
+	}
+	f((*RunBalance).GiveUp, 40_000)
+	f((*RunBalance).Close, 0)
+	f(func(*RunBalance) {}, 0)
+}

@@ -44,10 +44,10 @@ func (b *bill) grow(u llm.Usage) {
 	})
 	b.used = next
 	cost := r.Price.Cost(next)
-	r.Meter.Spend(meter.LLMs, cost-b.nano)
 	if b.of.hold != nil {
 		b.of.hold.Use(cost - b.nano)
 	}
+	r.Meter.Spend(meter.LLMs, cost-b.nano)
 	r.nano += cost - b.nano
 	b.nano = cost
 	total, all := api.NanoDollars(r.nano), r.out.Usage

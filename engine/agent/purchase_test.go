@@ -104,6 +104,7 @@ type hold struct {
 }
 
 func (h *hold) Use(nano int64) { h.used += nano }
+func (h *hold) Break()         {}
 func (h *hold) End()           { h.ended++ }
 
 // TestGateStopsARepeat: where nobody pays for another attempt, no answer is kept.

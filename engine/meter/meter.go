@@ -110,9 +110,11 @@ func (m *Meter) List(c Call) {
 
 // Hold keeps the highest price of a purchase reserved until its cost is recorded.
 type Hold interface {
-	// Use reduces the hold by a part of the cost that is recorded.
+	// Use turns a part of the hold into cost. Call it before the same cost is recorded.
 	Use(nano int64)
-	// End releases what is left of the hold. Later calls of both methods have no effect.
+	// Break ends the hold of a purchase that was broken off: it may have cost the highest price.
+	Break()
+	// End releases what is left of the hold. Later calls of all methods have no effect.
 	End()
 }
 
@@ -120,6 +122,7 @@ type Hold interface {
 type noHold struct{}
 
 func (noHold) Use(int64) {}
+func (noHold) Break()    {}
 func (noHold) End()      {}
 
 // Reserve asks the gate whether a purchase is allowed now. most is the highest price that it

@@ -47,6 +47,7 @@ func TestGate(t *testing.T) {
 			t.Fatal("a meter without gate refuses")
 		}
 		hold.Use(5)
+		hold.Break()
 		hold.End()
 	}
 }

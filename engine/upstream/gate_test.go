@@ -50,6 +50,7 @@ type heldPrice struct {
 }
 
 func (h *heldPrice) Use(int64) {}
+func (h *heldPrice) Break()    {}
 func (h *heldPrice) End()      { h.ended++ }
 
 // TestReserves: a single call, a batch, a probe of several chains and local work reserve the

@@ -18,9 +18,10 @@ const (
 // it must depend only on the session's answers. Work stopped by a context is not metered.
 // If ctx carries a ticket of the same tool, this is the call that the ticket announced.
 func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
+	var hold meter.Hold
 	if s.bundle == nil {
-		hold, refused := s.reserve(ctx, tool, "", s.client.cfg.price(tool))
-		if refused != nil {
+		var refused *Error
+		if hold, refused = s.reserve(ctx, tool, "", s.client.cfg.price(tool)); refused != nil {
 			return refused
 		}
 		defer hold.End()
@@ -47,6 +48,9 @@ func (s *Session) Local(ctx context.Context, tool, key string, work func(context
 	e.seq = s.seq(e, b)
 	if ticket.Take() {
 		b.id, e.seq = ticket.ID, ticket.Seq
+	}
+	if hold != nil {
+		hold.Use(e.nano)
 	}
 	s.meter.Add(meter.Call{Bucket: meter.CodeExecution, Seq: e.seq, Tool: tool, Key: key, Duration: e.took, OK: err == nil, Nano: e.nano})
 	s.rec.put(key, e)

@@ -156,8 +156,14 @@ func (s *Session) complete(ctx context.Context, c call, f *flight, b startedCall
 	}
 	f.val, f.err = e.value, e.err
 	if e.skip || (e.err != nil && e.err.Kind == KindCanceled) {
+		if e.hold != nil {
+			e.hold.Break()
+		}
 		s.forget(c, f)
 		return
+	}
+	if e.hold != nil {
+		e.hold.Use(e.nano)
 	}
 	s.mu.Lock()
 	if _, other := s.flights[c.key]; !other {

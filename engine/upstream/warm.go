@@ -100,7 +100,11 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 			s.tellStart(&starts[i], p.call.tool, p.call.args())
 			e := entry{tool: p.call.tool, took: took, raw: got[i].raw, err: got[i].err}
 			e.nano = s.client.cfg.charge(e.tool, 1, e.err)
+			hold.Use(e.nano)
 			s.book(p.call, outcome{entry: e, value: got[i].value}, starts[i])
 		}
+	}
+	if ctx.Err() != nil {
+		hold.Break()
 	}
 }
