@@ -463,6 +463,9 @@ func TestBrokenPurchases(t *testing.T) {
 		end(a)
 		hold.Break()
 		hold.End()
+		if left := a.exposed(); lost == 0 && left != 0 {
+			t.Errorf("%d are still exposed", left)
+		}
 		a.Fix(units(0))
 		all.leave(a)
 		if all.losses.strangers != lost || all.losses.payers[common.Address{1}] != lost || a.reserved != 0 {
