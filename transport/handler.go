@@ -308,9 +308,10 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	visit := visitOf(ctx)
 	visit.heard = true
 	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
+	asked := job // the goroutines below read it while job is completed
 	st.onGone = func(cause error) {
-		keep := s.continues(job)
-		s.cfg.Log.Info("stream cut off", "request", job.ID, "cause", cause, "goes on", keep)
+		keep := s.continues(asked)
+		s.cfg.Log.Info("stream cut off", "request", asked.ID, "cause", cause, "goes on", keep)
 		if !keep {
 			cancel(cause)
 		}
