@@ -308,6 +308,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	visit := visitOf(ctx)
 	visit.heard = true
 	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
+	job.streams = true
 	asked := job // the goroutines below read it while job is completed
 	st.onGone = func(cause error) {
 		keep := s.continues(asked)
@@ -323,7 +324,6 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	}
 	st.onStop = func() { st.end(failure(api.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
-	job.streams = true
 	fan := newFan(job.ID)
 	if v != nil {
 		fan = v.fan
