@@ -309,6 +309,9 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	visit.heard = true
 	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
 	job.streams = true
+	if v != nil {
+		job.priced = v.price
+	}
 	asked := job // the goroutines below read it while job is completed
 	st.onGone = func(cause error) {
 		keep := s.continues(asked)
@@ -340,7 +343,6 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	}
 	if v != nil {
 		v.begin(work)
-		job.priced = v.price
 	}
 	ended := s.runsInProgress.add(job.ID) // before the headers tell the client the id
 	go func() {
