@@ -238,7 +238,7 @@ func (s *sheet) headline(r *api.Result, b bounds) {
 	if notice, known, ok := strings.Cut(rest, "**"); r.Partial() && marked && ok {
 		s.Notice, s.Headline = prose(notice, b.text), prose(known, b.text)
 	}
-	if s.Headline == "" {
+	if s.Headline == "" && s.Title != "" {
 		s.Headline = strings.ToUpper(s.Title[:1]) + s.Title[1:]
 	}
 }
