@@ -14,19 +14,22 @@ import (
 // billPage is the number of bills that are read at a time.
 const billPage = 500
 
-// eachOpenBill calls visit with the bills after an id that are not final and whose runs are not
-// in progress, oldest first, until visit returns false.
-func (c *Channels) eachOpenBill(from string, visit func(Bill) (more bool, err error)) error {
+// eachOpenBill calls visit with the bills whose ids are above from and below until, that are not
+// final and whose runs are not in progress, oldest first. It stops at the first error.
+func (c *Channels) eachOpenBill(from, until string, visit func(Bill) error) error {
 	for {
 		list, err := c.options.Store.BillsAfter(from, billPage)
 		if err != nil {
 			return err
 		}
 		for _, b := range list {
-			if b.Final || c.options.InProgress != nil && c.options.InProgress(b.ID) {
+			switch {
+			case b.ID >= until:
+				return nil
+			case b.Final || c.options.InProgress != nil && c.options.InProgress(b.ID):
 				continue
 			}
-			if more, err := visit(b); !more || err != nil {
+			if err := visit(b); err != nil {
 				return err
 			}
 		}
@@ -37,33 +40,32 @@ func (c *Channels) eachOpenBill(from string, visit func(Bill) (more bool, err er
 	}
 }
 
-// endInterrupted makes the bills of interrupted runs final that can no longer be joined: nothing
-// was delivered, so they cost nothing, and what was collected becomes credit of their channel.
-func (c *Channels) endInterrupted(ctx context.Context, from string) error {
+// endInterrupted makes the bills of interrupted runs above an id final that can no longer be
+// joined: nothing was delivered, so they cost nothing, and what was collected becomes credit of
+// their channel. It returns the id below which all bills were looked at.
+func (c *Channels) endInterrupted(ctx context.Context, from string) (until string, err error) {
+	until = recordid.Before(c.options.now().Add(-continueFor))
 	var errs []error
-	err := c.eachOpenBill(from, func(b Bill) (bool, error) {
-		if c.age(b.ID) < continueFor {
-			return false, nil
-		}
+	err = c.eachOpenBill(from, until, func(b Bill) error {
 		_, err := c.Final(ctx, b.ID, tempo.Amount{})
 		errs = append(errs, err)
-		return ctx.Err() == nil, nil
+		return ctx.Err()
 	})
-	return errors.Join(append(errs, err)...)
+	return until, errors.Join(append(errs, err)...)
 }
 
 // creditInterrupted does the same before a channel is closed, for its runs that an earlier
 // process began and that could still be joined.
 func (c *Channels) creditInterrupted(ctx context.Context, id common.Hash) error {
-	return c.eachOpenBill(recordid.Before(c.options.now().Add(-continueFor-time.Minute)), func(b Bill) (bool, error) {
-		began, _ := recordid.TimeOf(b.ID)
-		if !began.Before(c.began) {
-			return false, nil
-		}
+	joinable := c.options.now().Add(-continueFor - time.Minute)
+	if c.began.Before(joinable) {
+		return nil
+	}
+	return c.eachOpenBill(recordid.Before(joinable), recordid.Before(c.began), func(b Bill) error {
 		if b.Channel != id {
-			return true, nil
+			return nil
 		}
 		_, err := c.Final(ctx, b.ID, tempo.Amount{})
-		return true, err
+		return err
 	})
 }

@@ -36,7 +36,7 @@ func TestInterruptedBills(t *testing.T) {
 		if closes {
 			err = m.c.creditInterrupted(ctx, p.ref.ChannelID)
 		} else {
-			err = m.c.endInterrupted(ctx, "")
+			_, err = m.c.endInterrupted(ctx, "")
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -94,24 +94,34 @@ func TestInterruptedChannelCloses(t *testing.T) {
 	}
 }
 
-// TestSettlerSweeps: a round of the settler ends interrupted runs.
+// TestSettlerSweeps: each round of the settler ends the interrupted runs that became too old to be
+// joined since the one before, and the first one those of all ages.
 func TestSettlerSweeps(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 900_000, 0)
+	m.c.options.InProgress = nil
 	s := &Settler{c: m.c, policy: SettlePolicy{}.withDefaults()}
-	now := time.Now()
-	m.c.options.now, m.c.options.InProgress = func() time.Time { return now }, nil
-	for i := range 2 {
-		bill := recordid.New()
+	began := time.Now()
+	var bills []string
+	for i, age := range []time.Duration{-30 * time.Hour, 0, 10 * time.Minute} {
+		bill := recordid.Before(began.Add(age))
 		if _, err := admitOn(t.Context(), m.c, p.ref.ChannelID, TicketKey{byte(i)}, bill, 80_000); err != nil {
 			t.Fatal(err)
 		}
-		now = time.Now().Add(continueFor + time.Minute)
+		bills = append(bills, bill)
+	}
+	for ended, after := range []time.Duration{0, continueFor + time.Minute, continueFor + 11*time.Minute} {
+		m.c.options.now = func() time.Time { return began.Add(after) }
 		if err := s.settleRound(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if b, err := m.c.Bill(bill); err != nil || !b.forNothing() {
-			t.Errorf("round %d: %+v, %v", i, b, err)
+		for i, bill := range bills {
+			if b, err := m.c.Bill(bill); err != nil || b.forNothing() != (i <= ended) {
+				t.Errorf("round %d, bill %d: %+v, %v", ended, i, b, err)
+			}
+		}
+		if want := recordid.Before(began.Add(after - continueFor)); s.swept != want {
+			t.Errorf("round %d: swept up to %s, want %s", ended, s.swept, want)
 		}
 	}
 }

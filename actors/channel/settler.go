@@ -8,7 +8,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors/recordid"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
@@ -50,9 +49,9 @@ type Settler struct {
 	c      *Channels
 	policy SettlePolicy
 	rounds rounds
-	// sweptAll: the bills of all ages were looked through for interrupted runs. Used by the
-	// rounds only.
-	sweptAll bool
+	// swept is the id below which all bills were looked through for interrupted runs. Used by
+	// the rounds only.
+	swept string
 }
 
 // NewSettler starts a Settler. Close it before the Channels.
@@ -91,12 +90,10 @@ func (t *Settler) settleRound(ctx context.Context) error {
 // sweepInterrupted ends interrupted runs: of all ages at first, later those that became too old
 // to be joined since.
 func (t *Settler) sweepInterrupted(ctx context.Context) error {
-	from := ""
-	if t.sweptAll {
-		from = recordid.Before(t.c.options.now().Add(-2 * continueFor))
+	until, err := t.c.endInterrupted(ctx, t.swept)
+	if err == nil {
+		t.swept = until
 	}
-	err := t.c.endInterrupted(ctx, from)
-	t.sweptAll = err == nil
 	return err
 }
 

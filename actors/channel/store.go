@@ -46,8 +46,7 @@ func (b Bill) Outstanding() tempo.Amount {
 }
 
 // TicketKey is the hash that identifies equal requests: of channel, cumulative amount or
-// Idempotency-Key, route and body; or of
-// payer, route and body alone.
+// Idempotency-Key, route and body; or of payer, route and body alone.
 type TicketKey [32]byte
 
 // Ticket records that a request was admitted, and which run or job it began.
