@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"txlens/internal/durable"
 )
 
 // adminFile lies beside the database while a server with an admin listener runs on it, and
@@ -39,27 +41,11 @@ func writeAdminFile(dir string, ln net.Listener, token string) error {
 		}
 		return nil
 	}
-	if err := replacePrivate(path, reachable(ln.Addr())+"\n"+token+"\n"); err != nil {
+	// A file that is written in place would keep the mode, and the readers, of the earlier one.
+	if err := durable.ReplaceFile(path, []byte(reachable(ln.Addr())+"\n"+token+"\n")); err != nil {
 		return fmt.Errorf("write down the address of the admin listener: %w", err)
 	}
 	return nil
-}
-
-// replacePrivate replaces a file by one that only its owner may read. A file that is written
-// in place would keep the mode, and the readers, of the earlier one.
-func replacePrivate(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".admin-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // reachable is the URL of a listener from this machine. A listener on all addresses is

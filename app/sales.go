@@ -102,10 +102,20 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		},
 	})
 	s.Watcher = s.Channels.NewWatcher(channel.WatchIntervals{})
-	s.Seller = sale.New(sale.Options{
-		Bills:          s.Channels,
-		Collector:      s.Channels,
-		Holder:         s.Channels,
+	s.Seller = o.seller(s.Channels, site)
+	s.Settler = s.Channels.NewSettler(channel.SettlePolicy{
+		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
+	})
+	s.Payments = o.payments(s, issuer, operator, site.BaseURL)
+	return s, nil
+}
+
+// seller returns what sells analyses on the channels.
+func (o SaleOptions) seller(channels *channel.Channels, site SaleSite) *sale.Seller {
+	return sale.New(sale.Options{
+		Bills:          channels,
+		Collector:      channels,
+		Holder:         channels,
 		Exposure:       o.Exposure,
 		StrangerPlaces: o.strangersOf(site.Running),
 		Patience:       o.VoucherPatience,
@@ -117,18 +127,18 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		Proxied:           o.OpensPerMinutePerIP <= 0,
 		Log:               site.Log,
 	})
-	s.Settler = s.Channels.NewSettler(channel.SettlePolicy{
-		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
-	})
-	s.Payments = transport.Payments{
-		Payer: s.Channels, Admissions: s.Channels, Snapshots: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, site.BaseURL), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
+}
+
+// payments says what is sold, and on which terms.
+func (o SaleOptions) payments(s *Sales, issuer *mpp.Issuer, operator common.Address, base discovery.BaseURL) transport.Payments {
+	return transport.Payments{
+		Payer: s.Channels, Admissions: s.Channels, Snapshots: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, base), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
 		Currencies: o.OtherTokens,
 		Request: mpp.SessionRequest{
 			Currency: o.Token, Recipient: o.Payee, Operator: operator, UnitType: "request", SuggestedDeposit: o.SuggestedDeposit, MinVoucherDelta: priceUnit,
 			ChainID: o.ChainID, EscrowContract: escrowAddress, SessionProtocol: mpp.SessionProtocol,
 		},
 	}
-	return s, nil
 }
 
 // checkChain returns an error if the settlement chain has another id, or a token other units. A

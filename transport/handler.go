@@ -312,7 +312,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	if v != nil {
 		job.priced = v.price
 	}
-	asked := job // the goroutines below read it while job is completed
+	asked := job // is read while job is completed below
 	st.onGone = func(cause error) {
 		keep := s.continues(asked)
 		s.cfg.Log.Info("stream cut off", "request", asked.ID, "cause", cause, "goes on", keep)
@@ -332,11 +332,11 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 		fan = v.fan
 	}
 	fan.add(st)
-	var unsaid atomic.Bool // event that the analysis is complete
+	var cutShort atomic.Bool // the server is stopping, so the result is partial
 	job.Sink = func(e api.Event) {
 		visit.hear(e)
 		if cut := s.finishing(); e.Type == api.EventComplete && (v != nil || cut) {
-			unsaid.Store(cut) // a partial result is not complete; all others get it below
+			cutShort.Store(cut) // a partial result is not complete; all others get it below
 			return
 		}
 		fan.send(e)
@@ -345,35 +345,52 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 		v.begin(work)
 	}
 	ended := s.runsInProgress.add(job.ID) // before the headers tell the client the id
+	a := streamedRun{job: job, sold: v, fan: fan, party: st.party, ended: ended, cutShort: cutShort.Load, failure: failure}
 	go func() {
-		if job.free != nil {
-			defer job.free()
-		}
-		job.memory = s.cfg.Memory.Work()
-		defer job.memory.End()
 		defer cancel(nil)
-		last, err := s.conclude(work, job, ended, unsaid.Load)
-		var trailer []byte
-		if v != nil {
-			defer v.end()
-			last, trailer, err = v.settle(last, err)
-		}
-		if err == nil {
-			last, err = s.shareFrame(frameKey(job.ID, job.Request.View), st.party, last)
-		}
-		if h, ok := last.(*hold); ok {
-			defer h.Close()
-		}
-		if err != nil {
-			last = failure(err)
-		} else {
-			fan.send(api.Event{Type: api.EventComplete})
-		}
-		fan.end(last, trailer)
+		s.runStream(work, &a)
 	}()
 	visit.streams = true
 	s.cfg.Observer.StreamOpened()
 	s.open(ctx, st)
+}
+
+// streamedRun is an analysis that streams.
+type streamedRun struct {
+	job      RunSpec
+	sold     *paidRun // nil: nothing is sold
+	fan      *fan
+	party    string // who is charged with the bytes of the last frame
+	ended    func()
+	cutShort func() bool
+	failure  func(error) any // the frame that ends the stream with an error
+}
+
+// runStream runs the analysis of a stream and sends its last frame.
+func (s *Server) runStream(work context.Context, a *streamedRun) {
+	if a.job.free != nil {
+		defer a.job.free()
+	}
+	a.job.memory = s.cfg.Memory.Work()
+	defer a.job.memory.End()
+	last, err := s.conclude(work, a.job, a.ended, a.cutShort)
+	var trailer []byte
+	if a.sold != nil {
+		defer a.sold.end()
+		last, trailer, err = a.sold.settle(last, err)
+	}
+	if err == nil {
+		last, err = s.shareFrame(frameKey(a.job.ID, a.job.Request.View), a.party, last)
+	}
+	if h, ok := last.(*hold); ok {
+		defer h.Close()
+	}
+	if err != nil {
+		last = a.failure(err)
+	} else {
+		a.fan.send(api.Event{Type: api.EventComplete})
+	}
+	a.fan.end(last, trailer)
 }
 
 // begin creates the context of one analysis.

@@ -57,11 +57,8 @@ func (c *Channels) endInterrupted(ctx context.Context, from string) (until strin
 // creditInterrupted does the same before a channel is closed, for its runs that an earlier
 // process began and that could still be joined.
 func (c *Channels) creditInterrupted(ctx context.Context, id common.Hash) error {
-	joinable := c.options.now().Add(-continueFor - time.Minute)
-	if c.began.Before(joinable) {
-		return nil
-	}
-	return c.eachOpenBill(recordid.Before(joinable), recordid.Before(c.began), func(b Bill) error {
+	joinable := recordid.Before(c.options.now().Add(-continueFor - time.Minute))
+	return c.eachOpenBill(joinable, recordid.Before(c.began), func(b Bill) error {
 		if b.Channel != id {
 			return nil
 		}

@@ -39,8 +39,8 @@ type RunBalance struct {
 
 // waitingPurchase is a purchase that does not fit yet. most is in nano-dollars.
 type waitingPurchase struct {
-	most int64
-	told bool // its collector was woken
+	most     int64
+	notified bool // its collector was woken
 }
 
 // timer is the part of time.Timer that a RunBalance uses; tests replace it.
@@ -113,8 +113,8 @@ func (t *RunBalance) try(me *waitingPurchase) (hold meter.Hold, changed <-chan s
 	}
 	// A run that vouchers cover goes on, whatever the payer owes for others.
 	if e := t.exposedBy(me.most); e > 0 && l.over(t, e) > 0 {
-		if !me.told {
-			me.told = true
+		if !me.notified {
+			me.notified = true
 			l.wake(t) // the collector finds out what is missing
 		}
 		return nil, t.account.changed, nil

@@ -72,10 +72,10 @@ const homestead = 1_150_000
 func (b *builder) amend() {
 	ev := b.ev
 	if n := ev.Tx.BlockNumber; n != nil && *n < homestead && ev.Chain.ID == 1 {
-		ev.Tree.KeepUnpaid()
+		ev.Tree.AcceptUnpaidCode()
 	}
 	if ev.Receipt != nil && ev.Receipt.Status != nil && *ev.Receipt.Status == 0 && ev.Tree.Root.Err == "" {
-		ev.Tree.FailUnsaid()
+		ev.Tree.MarkReverted()
 	}
 }
 

@@ -238,7 +238,7 @@ func (a *headlineWriter) transferHeadline() string {
 	if len(a.Out) == 0 {
 		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
 	}
-	if s := a.taxedHeadline(); s != "" {
+	if s := a.feeOnTransferHeadline(); s != "" {
 		return s
 	}
 	return "Sent " + a.legs(a.Out) + a.peers(a.Out, " to ")

@@ -29,3 +29,32 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 	}
 	return nil
 }
+
+// ReplaceFile replaces a file by one that only its owner may read, atomically: after a crash
+// there is the complete new file or the old one.
+func ReplaceFile(path string, doc []byte) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(doc); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(dir)
+}

@@ -19,6 +19,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/durable"
 )
 
 // TestBaseURL: vouchers do not travel in the clear.
@@ -259,7 +260,7 @@ func TestNotBooked(t *testing.T) {
 					return full
 				}
 			}
-			return writeDurably(path, doc)
+			return durable.ReplaceFile(path, doc)
 		}
 		r.mu.Lock()
 		sent := len(r.payloads)

@@ -17,6 +17,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
+	"txlens/internal/durable"
 )
 
 // operation is something that a payer does, and what was there before.
@@ -105,7 +106,7 @@ func TestWritesFail(t *testing.T) {
 					if at++; n > 0 && at >= n {
 						return full
 					}
-					return writeDurably(path, doc)
+					return durable.ReplaceFile(path, doc)
 				}
 				err := op.act(r.t.Context(), x)
 				if n == 0 {

@@ -136,7 +136,7 @@ type store struct {
 	path  string
 	lock  *flock.Flock
 	book  channelFile
-	write func(path string, doc []byte) error // writeDurably; tests replace it to simulate errors
+	write func(path string, doc []byte) error // durable.ReplaceFile; tests replace it to simulate errors
 }
 
 // openStore locks and reads the file, if there is one.
@@ -144,7 +144,7 @@ func openStore(dir, server string, account common.Address) (*store, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the wallet: %w", err)
 	}
-	s := &store{path: filepath.Join(dir, fileName(server, account)), write: writeDurably}
+	s := &store{path: filepath.Join(dir, fileName(server, account)), write: durable.ReplaceFile}
 	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))
 	if taken, err := s.lock.TryLock(); err != nil {
 		return nil, fmt.Errorf("lock the channel file: %w", err)
@@ -246,35 +246,6 @@ func (s *store) row(id common.Hash) (r row, ok bool) {
 		}
 	}
 	return row{}, false
-}
-
-// writeDurably replaces a file atomically: after a crash there is the complete new file or the
-// old one.
-func writeDurably(path string, doc []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(doc); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return durable.SyncDir(dir)
 }
 
 // Channels lists the channels in a folder, of all servers and accounts, by server, account and

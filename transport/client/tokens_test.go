@@ -14,7 +14,7 @@ import (
 )
 
 // TestTokenOfSeveral: of the tokens that a server takes the payer uses that of its channel, else
-// the first that it holds; a token that it was told to use is the only one.
+// the first that it holds; a token that its settings name is the only one.
 func TestTokenOfSeveral(t *testing.T) {
 	holder := func(t *testing.T, r *rogue, n byte, tokens ...common.Address) {
 		secret := make([]byte, 32)

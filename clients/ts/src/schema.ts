@@ -209,11 +209,11 @@ export interface paths {
          *
          *     `incident`: what others published of the transaction.
          *
-         *     `dealings`: what the sender's side gave and took in each call.
+         *     `dealings`: what the sender, and accounts that act for it, gave and took in each call.
          *
-         *     `side`: accounts of the sender's side.
+         *     `side`: accounts that act for the sender.
          *
-         *     `gained`: what the sender's side has more or less of, by account.
+         *     `gained`: gains and losses of the sender and of accounts that act for it.
          *
          *     `lost`: what others have less of and got nothing for, by account.
          *

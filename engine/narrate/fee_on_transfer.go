@@ -10,9 +10,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// taxedHeadline tells a transfer of which the token took a part: it burnt it, or sent it to
+// feeOnTransferHeadline tells a transfer of which the token took a part: it burnt it, or sent it to
 // itself or to another account than the one that the call names. It is empty for others.
-func (a *headlineWriter) taxedHeadline() string {
+func (a *headlineWriter) feeOnTransferHeadline() string {
 	if len(a.Out) != 1 || a.Out[0].Native() || a.Out[0].Key.ID != "" || a.Flow == nil {
 		return ""
 	}
