@@ -123,7 +123,7 @@ const (
 func TestServerMemory(t *testing.T) {
 	b := newBudgeted(t)
 	b.traces(6<<20, nil) // 48 MiB
-	if status, body := b.ask(); status != 200 || !strings.Contains(body, without) || !strings.Contains(body, "too large") {
+	if status, body := b.ask(); status != 200 || !strings.Contains(body, without) || !strings.Contains(body, "no memory") {
 		t.Errorf("a trace above the budget: %d %.600s", status, body)
 	}
 	gate := make(chan struct{})

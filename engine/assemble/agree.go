@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/params"
+
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
@@ -65,7 +67,7 @@ func (b *builder) agree() {
 
 // homestead is the block of Ethereum from which a creation that cannot pay for storing its
 // code fails (EIP-2, EIP-606).
-const homestead = 1_150_000
+var homestead = params.MainnetChainConfig.HomesteadBlock.Uint64()
 
 // amend corrects what a node's trace says of the outcome and the rules of the block, or the
 // receipt, say otherwise.

@@ -209,6 +209,24 @@ func TestNothingToDecode(t *testing.T) {
 	f("a self-destruct", tree)
 }
 
+// TestCodeDecidesAboutMessages: where the code of the receiver was asked for, its answer decides,
+// and the gas only where it was not.
+func TestCodeDecidesAboutMessages(t *testing.T) {
+	yes, no := true, false
+	f := func(codeless *bool, gas uint64, decoded bool) {
+		t.Helper()
+		tree := calling(t, token, "a9059cbb"+word(alice)+word(5))
+		tree.Root.GasUsed = gas
+		if c := New(nil, Sources{Codeless: codeless}).All(tree, nil).Calls[0]; (c != nil) != decoded {
+			t.Errorf("%d gas: %+v, want decoded %t", gas, c, decoded)
+		}
+	}
+	f(nil, 0, false)
+	f(nil, 250_000, true)
+	f(&yes, 250_000, false)
+	f(&no, 0, true)
+}
+
 func TestReceiveOfUnverifiedCode(t *testing.T) {
 	tree := calling(t, token, "")
 	tree.Root.Logs = []trace.Log{{Address: token, Receipt: -1}}

@@ -30,6 +30,7 @@ var reasons = map[upstream.Kind]string{
 	upstream.KindReverted:    "the call reverted",
 	upstream.KindNotFound:    "the data provider does not have it",
 	upstream.KindTooLarge:    "the answer of the data provider is too large",
+	upstream.KindNoMemory:    "the server has no memory for the answer of the data provider at the moment",
 	upstream.KindNoEndpoint:  "no data provider is configured for the chain",
 	upstream.KindNotRecorded: "it is not in the recording",
 	upstream.KindSourcesOff:  "it is switched off",

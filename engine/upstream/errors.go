@@ -25,6 +25,7 @@ const (
 	KindGarbage     Kind = "garbage"     // the answer violates the protocol, or belongs to another request
 	KindWrongChain  Kind = "wrong_chain" // the endpoint serves another chain
 	KindTooLarge    Kind = "too_large"
+	KindNoMemory    Kind = "no_memory"   // the server has none for the answer
 	KindBusy        Kind = "busy"        // the circuit breaker is open
 	KindNoEndpoint  Kind = "no_endpoint" // no URL is known for the chain
 	KindNotRecorded Kind = "not_recorded"
@@ -147,6 +148,7 @@ var hints = map[Kind]string{
 	KindGarbage:     "the endpoint does not answer as its protocol demands; check that the URL is the right one",
 	KindWrongChain:  "the URL serves another chain than the one it is given for",
 	KindTooLarge:    "raise the size limit if the answer is expected to be so large",
+	KindNoMemory:    "raise --memory-max, or allow fewer analyses at a time",
 	KindBusy:        "the endpoint failed several times in a row and is left alone for a while; give another one or try later",
 	KindNoEndpoint:  "give an endpoint for this chain",
 	KindNotRecorded: "the bundle was recorded with other options or by another version; record it again",

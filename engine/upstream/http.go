@@ -146,7 +146,7 @@ func (e *endpoint) bodyError(ctx, attempt context.Context, r request, err error)
 	case errors.Is(err, errAnswerTooLarge):
 		return newError(KindTooLarge, "answer is larger than "+strconv.FormatInt(r.limit>>20, 10)+" MiB")
 	case isNoRoom(err):
-		return newError(KindTooLarge, err.Error())
+		return newError(KindNoMemory, err.Error())
 	case errors.Is(err, errTokenTooLarge):
 		return newError(KindTooLarge, errTokenTooLarge.Error())
 	case attempt.Err() != nil:

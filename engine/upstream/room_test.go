@@ -41,7 +41,7 @@ func TestRoom(t *testing.T) {
 			return refuse
 		}}, nil)
 		_, err = s.DebugTrace(t.Context(), ch, common.Hash{1}, trace.Limits{})
-		if refuse == nil && err != nil || refuse != nil && (!errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "memory")) {
+		if refuse == nil && err != nil || refuse != nil && kindOf(err) != KindNoMemory {
 			t.Errorf("%d bytes: %v", bytes, err)
 		}
 		if asked != asks {
