@@ -15,7 +15,7 @@ import (
 func (p *purse) running(held uint64) (end func(cost uint64)) {
 	p.m.t.Helper()
 	ctx, id, bill := context.Background(), p.ref.ChannelID, recordid.New()
-	if _, err := admitOn(ctx, p.m.c, id, TicketKey{77, byte(held), bill[35]}, bill, 10_000); err != nil {
+	if _, err := admitOn(ctx, p.m.c, id, TicketKey([]byte(bill[len(bill)-32:])), bill, 10_000); err != nil {
 		p.m.t.Fatal(err)
 	}
 	leave := p.m.c.Occupy(id)

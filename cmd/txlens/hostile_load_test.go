@@ -161,6 +161,13 @@ func (l *hostileLoad) start() {
 	l.server = s
 }
 
+// running returns the server that serves, which a kill replaces.
+func (l *hostileLoad) running() *serverProcess {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.server
+}
+
 // phase has the honest payers buy for a time, while the server is killed again and again.
 func (l *hostileLoad) phase(d, every time.Duration) (waits []time.Duration, kills int) {
 	over, cancel := context.WithTimeout(l.t.Context(), d)
@@ -182,7 +189,7 @@ func (l *hostileLoad) phase(d, every time.Duration) (waits []time.Duration, kill
 		select {
 		case <-over.Done():
 		case <-time.After(every):
-			l.server.kill()
+			l.running().kill()
 			l.start()
 			kills++
 		}
@@ -196,7 +203,7 @@ func (l *hostileLoad) phase(d, every time.Duration) (waits []time.Duration, kill
 func (l *hostileLoad) buy(p *spender) {
 	req := api.Request{TxHash: p.tx, ChainID: 1, Context: strconv.FormatInt(l.made.Add(1), 10)}
 	for {
-		c := p.client(l.server.base)
+		c := p.client(l.running().base)
 		a, err := c.Explain(l.t.Context(), req, nil)
 		p.note(c.Channels(), err == nil && !a.Recovered)
 		c.Close()
@@ -296,7 +303,7 @@ func TestHostileLoad(t *testing.T) {
 		p.closeAll(base)
 	}
 	balance(t, chain, channelRows(t, l.data), payers)
-	l.server.kill()
+	l.running().kill()
 	_, worst := service.UnpaidOf(t, l.data)
 	at := func(waits []time.Duration, percent int) time.Duration {
 		return waits[min(len(waits)-1, len(waits)*percent/100)].Round(time.Millisecond)
