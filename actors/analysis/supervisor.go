@@ -44,6 +44,7 @@ type supervisor struct {
 	evidence        *assemble.Evidence
 	factsIn         bool
 	traceIn         bool
+	logsCompleted   bool  // see completeLogs
 	unfetched       error // why the transaction or the receipt is missing
 	unpaidError     error // those of unfetched that the service could not pay for
 	assembling      bool
@@ -340,6 +341,9 @@ func (s *supervisor) next(ac runtime.Context) {
 		s.evidence.Tx = gather.TransactionOf(s.hash, s.evidence.Tree, s.evidence.Receipt)
 		s.evidence.Notes = append(s.evidence.Notes, "sender, recipient, value and calldata are those of the call trace")
 	}
+	if s.factsIn && s.traceIn {
+		s.completeLogs()
+	}
 	if s.evidence.Tx != nil && !s.evidence.Tx.Pending() {
 		s.nextPhases(ac)
 	}
@@ -372,8 +376,32 @@ func (s *supervisor) noResultError(err error) error {
 	return publicError(s.req.TxHash, err, s.evidence.Chain.Slug)
 }
 
+// completeLogs takes the logs of the call trace where every node's receipt lacks some.
+func (s *supervisor) completeLogs() {
+	rc := s.evidence.Receipt
+	if rc == nil || !rc.LacksLogs() || s.logsCompleted {
+		return
+	}
+	s.logsCompleted = true
+	if s.evidence.Tree != nil {
+		if live := s.evidence.Tree.LogsAsReceipt(); live != nil {
+			if whole := rc.WithLogs(live.Logs); whole != nil {
+				s.evidence.Receipt = whole
+				s.evidence.Notes = append(s.evidence.Notes, "the receipt lacks logs; those of the call trace are used, which match its bloom filter")
+				return
+			}
+		}
+	}
+	doubt := "the receipt lacks logs that its bloom filter announces, so movements of tokens may be missing"
+	s.evidence.Doubts = append(s.evidence.Doubts, doubt)
+	s.evidence.Notes = append(s.evidence.Notes, doubt)
+}
+
 func (s *supervisor) nextPhases(ac runtime.Context) {
 	rc := s.evidence.Receipt
+	if rc != nil && !s.traceIn && rc.LacksLogs() {
+		return // the trace may have them
+	}
 	if rc == nil && s.factsIn && s.traceIn && s.evidence.Tree != nil {
 		rc = s.evidence.Tree.LogsAsReceipt()
 	}

@@ -49,6 +49,9 @@ func Comparable(ch *chain.Chain, tx *ethrpc.Transaction) bool {
 // agree drops a tree that contradicts the transaction or the receipt.
 func (b *builder) agree() {
 	ev := b.ev
+	if rc := ev.Receipt; rc != nil && Comparable(ev.Chain, ev.Tx) && ev.Tx.Gas > 0 && rc.GasUsed > ev.Tx.Gas {
+		b.doubts = append(b.doubts, fmt.Sprintf("the receipt says that %d gas was used, the transaction allows %d", rc.GasUsed, ev.Tx.Gas))
+	}
 	if ev.Tree == nil {
 		return
 	}

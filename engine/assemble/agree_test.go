@@ -32,3 +32,20 @@ func TestDisagreement(t *testing.T) {
 	f(8453, 0x7e, bad, debug, doubt) // a deposit
 	f(295, 2, bad, debug, doubt)     // Hedera counts in units of its own
 }
+
+// TestImpossibleGas: a receipt that used more gas than its transaction allows is doubted.
+func TestImpossibleGas(t *testing.T) {
+	f := func(chainID, used uint64, doubted bool) {
+		t.Helper()
+		ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000"}`)
+		ev.Chain, _ = chain.ByID(chainID)
+		ev.Tx.Gas, ev.Receipt.GasUsed = 50_000, used
+		r := Result(ev)
+		if strings.Contains(strings.Join(r.Provenance.Notes, "\n"), "gas was used") != doubted || doubted != (r.Confidence == api.Low) {
+			t.Errorf("%d: %d: confidence %s, notes %q", chainID, used, r.Confidence, r.Provenance.Notes)
+		}
+	}
+	f(1, 50_000, false)
+	f(1, 50_001, true)
+	f(295, 50_001, false) // Hedera counts in units of its own
+}

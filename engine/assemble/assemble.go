@@ -163,6 +163,7 @@ type builder struct {
 	ev             *Evidence
 	r              *api.Result
 	receipt        *ethrpc.Receipt // never nil; empty if the node returned none
+	noLogs         bool            // nobody has the logs, or the receipt has none of those that it announces
 	tree           *trace.Tree     // never nil
 	succeeded      bool
 	outcomeKnown   bool // the outcome is known: succeeded says which
@@ -208,7 +209,7 @@ func (b *builder) analyse() {
 			Tree:      b.tree,
 			Diff:      b.diff(),
 			Succeeded: b.succeeded,
-			NoLogs:    known == nil,
+			NoLogs:    b.noLogs,
 			LogsOnly:  ev.Receipt == nil,
 			Token:     b.isToken,
 		},
@@ -220,7 +221,7 @@ func (b *builder) analyse() {
 	b.names = newNames(b)
 	b.facts = facts.Read(&facts.Input{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
-		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: known == nil, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours, Codeless: ev.Codeless,
+		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: b.noLogs, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours, Codeless: ev.Codeless,
 		Authorizations: b.auths,
 	})
 	b.verdict_, b.words = classify.Classify(b.facts), narrate.NewWords(b.facts)
@@ -242,6 +243,7 @@ func (b *builder) readReceipt() *ethrpc.Receipt {
 			known = b.receipt
 		}
 	}
+	b.noLogs = known == nil || len(known.Logs) == 0 && known.LacksLogs()
 	return known
 }
 

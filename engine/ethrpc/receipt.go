@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"txlens/engine/ethrpc/rpcjson"
 )
@@ -44,6 +45,8 @@ func readReceipt(r *rpcjson.Reader) *Receipt {
 			rc.ContractAddress = r.AddressPtr()
 		case "logs":
 			rc.Logs, logs = readLogs(r), true
+		case "logsBloom":
+			rc.Bloom = readBloom(r)
 		case "blobGasUsed":
 			rc.BlobGasUsed = r.Uint64()
 		case "blobGasPrice":
@@ -58,6 +61,65 @@ func readReceipt(r *rpcjson.Reader) *Receipt {
 		rc.GasUsed = *gas
 	}
 	return rc
+}
+
+// readBloom reads the bloom filter of the logs. Nodes that write another length say nothing
+// with it.
+func readBloom(r *rpcjson.Reader) *types.Bloom {
+	b := r.Bytes()
+	if len(b) != types.BloomByteLength {
+		return nil
+	}
+	bloom := types.BytesToBloom(b)
+	return &bloom
+}
+
+// LacksLogs reports whether the bloom filter announces logs that the receipt does not hold.
+// Chains that leave the filter empty announce none.
+func (rc *Receipt) LacksLogs() bool {
+	return rc.Bloom != nil && !covers(rc.Logs, rc.Bloom)
+}
+
+// covers reports whether logs set all bits of a filter (yellow paper, section 4.3.1). It stops
+// as soon as they do, after few logs as a rule.
+func covers(logs []Log, want *types.Bloom) bool {
+	var have types.Bloom
+	missing := *want != have
+	for i := 0; missing && i < len(logs); i++ {
+		have.Add(logs[i].Address[:])
+		for _, t := range logs[i].Topics {
+			have.Add(t[:])
+		}
+		missing = !contains(&have, want)
+	}
+	return !missing
+}
+
+// contains reports whether all bits of b are set in a.
+func contains(a, b *types.Bloom) bool {
+	for i := range b {
+		if b[i]&^a[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// WithLogs returns the receipt with other logs, nil if its bloom filter is not exactly theirs.
+func (rc *Receipt) WithLogs(logs []Log) *Receipt {
+	var bloom types.Bloom
+	for i := range logs {
+		bloom.Add(logs[i].Address[:])
+		for _, t := range logs[i].Topics {
+			bloom.Add(t[:])
+		}
+	}
+	if rc.Bloom == nil || bloom != *rc.Bloom {
+		return nil
+	}
+	out := *rc
+	out.Logs = logs
+	return &out
 }
 
 func readRollupFee(r *rpcjson.Reader, rc *Receipt, name []byte) {

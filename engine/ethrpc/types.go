@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 )
 
 // Transaction is the answer of eth_getTransactionByHash.
@@ -69,6 +70,7 @@ type Receipt struct {
 	EffectiveGasPrice *big.Int
 	ContractAddress   *common.Address
 	Logs              []Log
+	Bloom             *types.Bloom // of the logs; nil when the node did not say
 	BlobGasUsed       uint64
 	BlobGasPrice      *big.Int
 

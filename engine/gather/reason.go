@@ -20,6 +20,7 @@ var reasons = map[upstream.Kind]string{
 	upstream.KindTimeout:     "the data provider did not answer in time",
 	upstream.KindUnreachable: "the data provider is not available at the moment",
 	upstream.KindServer:      "the data provider is not available at the moment",
+	upstream.KindIncomplete:  "the data provider left out a part of its answer",
 	upstream.KindBusy:        "the data provider is not available at the moment",
 	upstream.KindGarbage:     "the data provider gave an answer that cannot be used",
 	upstream.KindWrongChain:  "the data provider gave an answer that cannot be used",

@@ -1,11 +1,13 @@
 package upstream
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"txlens/engine/api"
 )
@@ -35,8 +37,9 @@ type body struct {
 	// count, if not nil, is called with the number of bytes of each read.
 	count func(n int) error
 
-	token    int // bound of run; 0: none, the bytes are not JSON
-	run      int // bytes since the last structural character
+	first    byte // the first that is no white space, 0 before it was read
+	token    int  // bound of run; 0: none, the bytes are not JSON
+	run      int  // bytes since the last structural character
 	inString bool
 	escaped  bool // the next byte of the string is escaped
 }
@@ -45,7 +48,7 @@ type body struct {
 // token bytes. Compressed bytes are counted too: an endless gzip stream may decompress to
 // nothing.
 func openBody(resp *http.Response, limit int64, token int) (*body, error) {
-	switch enc := resp.Header.Get("Content-Encoding"); enc {
+	switch enc := strings.ToLower(resp.Header.Get("Content-Encoding")); enc { // RFC 9110, section 8.4.1
 	case "", "identity":
 		return &body{r: resp.Body, left: limit, token: token}, nil
 	case "gzip", "x-gzip":
@@ -82,6 +85,11 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.count != nil {
 		if b.err = b.count(n); b.err != nil {
 			return 0, b.err
+		}
+	}
+	if b.first == 0 {
+		if text := bytes.TrimLeft(p[:n], " \t\r\n"); len(text) > 0 {
+			b.first = text[0]
 		}
 	}
 	if b.token > 0 {
@@ -128,6 +136,9 @@ func (b *body) scanString(p []byte, from int) int {
 	b.run += len(p) - from
 	return len(p)
 }
+
+// page reports whether the body is HTML or XML, which gateways in trouble send with status 200.
+func (b *body) page() bool { return b.first == '<' }
 
 // broken returns what cut the answer short, nil when it ended regularly.
 func (b *body) broken() error {

@@ -98,6 +98,9 @@ func (c *Client) retry(ctx context.Context, more bool, attempt func() *Error) *E
 		if err == nil || !err.Retryable || err.Kind == KindBusy || err.local || n >= c.cfg.Retries {
 			return err
 		}
+		if more && (err.Kind == KindNotFound || err.Kind == KindIncomplete) {
+			return err
+		}
 		if err.Kind == KindTimeout && (more || n > 0) {
 			return err
 		}

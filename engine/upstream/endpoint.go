@@ -19,7 +19,8 @@ type endpoint struct {
 	// breaker is for all calls but those for traces, which have their own: a node that
 	// cannot trace a large transaction in time answers all else.
 	breaker, traces breaker
-	noBatch         atomic.Bool            // it rejected a batch
+	noBatch         atomic.Bool // it takes no batches
+	batch           batchSize
 	fault           atomic.Pointer[string] // what its last fault was; nil: none so far
 }
 
@@ -32,9 +33,12 @@ func newEndpoint(u *url.URL, c *Config) *endpoint {
 	}
 }
 
+// traces reports whether a method re-executes a transaction, which can take long.
+func traces(method string) bool { return method == methodDebugTrace || method == methodParityTrace }
+
 // breakerOf is the circuit breaker of a method.
 func (e *endpoint) breakerOf(method string) *breaker {
-	if method == methodDebugTrace || method == methodParityTrace {
+	if traces(method) {
 		return &e.traces
 	}
 	return &e.breaker

@@ -44,10 +44,10 @@ func TestRetries(t *testing.T) {
 	f("silence", stubnode.Fault{Delay: time.Hour}, KindTimeout, 2)
 	// Definite answers.
 	f("method not found", rpc(-32601, "the method does not exist/is not available"), KindUnsupported, 1)
-	f("reverted", rpc(3, "execution reverted"), KindReverted, 1)
-	f("transaction not found", rpc(-32000, "transaction not found"), KindNotFound, 1)
+	f("reverted, but only calls revert", rpc(3, "execution reverted"), KindRejected, 1)
 	f("invalid argument", rpc(-32602, "invalid argument 0"), KindRejected, 1)
-	f("null", stubnode.Fault{Body: `{"jsonrpc":"2.0","id":1,"result":null}`}, KindNotFound, 1)
+	// The transaction exists, so the node lags behind.
+	f("transaction not found", rpc(-32000, "transaction not found"), KindNotFound, 3)
 	f("403", stubnode.Fault{Status: 403}, KindRefused, 1)
 	f("garbage", stubnode.Fault{Garbage: true}, KindGarbage, 1)
 	f("wrong id", stubnode.Fault{WrongID: true}, KindGarbage, 1)

@@ -29,6 +29,7 @@ type answer struct {
 	hasResult bool
 	null      bool // the result is null
 	fault     *rpcFault
+	bare      rpcFault // code and message that stand in the object itself, as some gateways write errors
 }
 
 // rpcFault is the error member of a response.
@@ -65,7 +66,7 @@ func readAnswer(dec *jsontext.Decoder, onResult func(*jsontext.Decoder) error) (
 		}
 		name := tok.String()
 		switch name {
-		case "jsonrpc", "id", "result", "error":
+		case "jsonrpc", "id", "result", "error", "code", "message":
 			if seen[name] {
 				return a, protocolError("%s stands twice", name)
 			}
@@ -91,6 +92,14 @@ func (a *answer) member(dec *jsontext.Decoder, name string, onResult func(*jsont
 	case "id":
 		v, err := readScalar(dec)
 		a.id = v
+		return err
+	case "code":
+		v, err := readScalar(dec)
+		a.bare.code, _ = strconv.ParseInt(strings.Trim(v, `"`), 10, 64)
+		return err
+	case "message":
+		v, err := readText(dec)
+		a.bare.message = v
 		return err
 	case "error":
 		if dec.PeekKind() == 'n' { // some nodes write "error": null beside a result
@@ -215,6 +224,25 @@ func readText(dec *jsontext.Decoder) (string, error) {
 		return "", err
 	}
 	return tok.String(), nil
+}
+
+// passing returns the error of an answer that is no valid envelope. Gateways write errors
+// without version and id, with a foreign id, or without the member error (Infura:
+// nautechsystems/nautilus_trader#3227). Only what says something about the endpoint is
+// believed of them: a result, a revert or "not found" could be that of another request.
+func (a *answer) passing(op string) *rpcFault {
+	f := a.fault
+	if f == nil && a.bare.message != "" {
+		f = &a.bare
+	}
+	if f == nil || a.hasResult && !a.null {
+		return nil
+	}
+	switch classify(op, f) {
+	case KindRateLimited, KindServer, KindTimeout, KindPayment, KindUnsupported:
+		return f
+	}
+	return nil
 }
 
 // check compares the envelope with the request. An error may lack an id, as the

@@ -26,6 +26,7 @@ const (
 	KindWrongChain  Kind = "wrong_chain" // the endpoint serves another chain
 	KindTooLarge    Kind = "too_large"
 	KindNoMemory    Kind = "no_memory"   // the server has none for the answer
+	KindIncomplete  Kind = "incomplete"  // the answer lacks a part that it announces
 	KindBusy        Kind = "busy"        // the circuit breaker is open
 	KindNoEndpoint  Kind = "no_endpoint" // no URL is known for the chain
 	KindNotRecorded Kind = "not_recorded"
@@ -130,7 +131,7 @@ func (e *Error) fault() bool {
 
 func (k Kind) retryable() bool {
 	switch k {
-	case KindRateLimited, KindTimeout, KindUnreachable, KindServer, KindBusy:
+	case KindRateLimited, KindTimeout, KindUnreachable, KindServer, KindIncomplete, KindBusy:
 		return true
 	}
 	return false
@@ -149,6 +150,7 @@ var hints = map[Kind]string{
 	KindWrongChain:  "the URL serves another chain than the one it is given for",
 	KindTooLarge:    "raise the size limit if the answer is expected to be so large",
 	KindNoMemory:    "raise --memory-max, or allow fewer analyses at a time",
+	KindIncomplete:  "give another endpoint: this one leaves out a part of its answers",
 	KindBusy:        "the endpoint failed several times in a row and is left alone for a while; give another one or try later",
 	KindNoEndpoint:  "give an endpoint for this chain",
 	KindNotRecorded: "the bundle was recorded with other options or by another version; record it again",

@@ -3,139 +3,10 @@ package upstream
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// phrases are texts of errors of nodes and gateways, lower case, in the order in which they
-// are tried. There is no standard: codes collide (-32000 means everything in geth), so the
-// text decides first.
-var phrases = []struct {
-	kind Kind
-	any  []string
-}{
-	{
-		KindRateLimited,
-		[]string{
-			"rate limit",
-			"ratelimit",
-			"too many requests",
-			"request limit",
-			"limit exceeded",
-			"capacity",
-			"throttl",
-			"per second",
-			"exceeded its",
-		},
-	},
-	{KindPayment, []string{"payment required", "quota", "credits", "billing"}},
-	{
-		KindUnsupported,
-		[]string{
-			"method not found",
-			"not whitelisted",
-			"does not exist/is not available",
-			"method is not available",
-			"not available on",
-			"unsupported method",
-			"not supported",
-			"unknown method",
-			"current plan",
-			"your plan",
-			"upgrade",
-			"tracer not found",
-			"calltracer is not defined",
-			"prestatetracer is not defined",
-			"not allowed to access",
-			"method is not enabled",
-			"namespace",
-			"is disabled",
-			"invalid method",
-			"paid plan",
-			"freetier",
-			"free tier",
-		},
-	},
-	{KindPayment, []string{"unauthorized", "unauthenticated", "must authenticate", "api key", "apikey"}},
-	{
-		KindNoState,
-		[]string{
-			"historical state",
-			"missing trie node",
-			"required historical state",
-			"no state available",
-			"state is not available",
-			"state not available",
-			"pruned",
-			"pruning",
-			"archive",
-			"proof window",
-			"header not found",
-			"state histories",
-		},
-	},
-	{KindNotFound, []string{"transaction not found", "no transaction", "transaction with hash", "unknown transaction"}},
-	{KindTimeout, []string{"execution timeout", "timed out", "timeout", "deadline exceeded"}},
-	{KindTooLarge, []string{"response too large", "response size", "is too big", "exceeded max response"}},
-	{
-		KindServer,
-		[]string{"indexing is in progress", "temporarily unavailable", "service unavailable", "try again", "no healthy", "overloaded"},
-	},
-}
-
-// codes decide if the text does not. -32005 is "limit exceeded" of EIP-1474, -32016 and
-// -32029 are used for it by public gateways; -32004 is "method not supported", -32001
-// "resource not found", -32002 "resource unavailable".
-var codes = map[int64]Kind{
-	-32601: KindUnsupported, -32004: KindUnsupported,
-	-32005: KindRateLimited, -32016: KindRateLimited, -32029: KindRateLimited, 429: KindRateLimited,
-	-32001: KindNotFound, -32002: KindNoState,
-	3: KindReverted, -32015: KindReverted,
-}
-
-// evmFailures are the errors of eth_call when the code ran and failed.
-var evmFailures = []string{
-	"revert",
-	"vm execution error",
-	"out of gas",
-	"gas required exceeds",
-	"invalid opcode",
-	"invalid jump",
-	"stack underflow",
-	"stack limit",
-	"opcode 0x",
-}
-
-// classify returns the kind of a JSON-RPC error.
-func classify(op string, f *rpcFault) Kind {
-	text := strings.ToLower(f.message)
-	if f.code == 3 || strings.Contains(text, "execution reverted") {
-		return KindReverted
-	}
-	for _, p := range phrases {
-		if containsAny(text, p.any) {
-			return p.kind
-		}
-	}
-	if op == "eth_call" && containsAny(text, evmFailures) {
-		return KindReverted
-	}
-	if k, ok := codes[f.code]; ok {
-		return k
-	}
-	return KindRejected
-}
-
-func containsAny(text string, any []string) bool {
-	for _, p := range any {
-		if strings.Contains(text, p) {
-			return true
-		}
-	}
-	return false
-}
 
 // refusal converts a JSON-RPC error.
 func (e *endpoint) refusal(op string, f *rpcFault) *Error {
@@ -148,8 +19,10 @@ func (e *endpoint) refusal(op string, f *rpcFault) *Error {
 	case KindReverted:
 		err.Data = f.data
 	case KindTimeout:
-		// The node gave up on this work in good health; it would do so again.
-		err.local, err.Retryable = true, false
+		if traces(op) {
+			// The node gave up on this work in good health; it would do so again.
+			err.local, err.Retryable = true, false
+		}
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 	f("silence", stubnode.Fault{Delay: time.Hour}, KindTimeout, KindTimeout)
 	f("drip", stubnode.Fault{Drip: 50 * time.Millisecond}, KindTimeout, KindTimeout)
 	f("garbage", stubnode.Fault{Garbage: true}, KindGarbage, KindGarbage)
-	f("page", stubnode.Fault{HTML: true}, KindGarbage, KindGarbage)
+	f("page", stubnode.Fault{HTML: true}, KindServer, KindServer)
 	f("empty", stubnode.Fault{Empty: true}, KindGarbage, KindGarbage)
 	f("wrong id", stubnode.Fault{WrongID: true}, KindGarbage, KindGarbage)
 	f("truncated", stubnode.Fault{Truncate: true}, KindUnreachable, KindUnreachable)

@@ -102,6 +102,9 @@ func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, erro
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
 	if r.post != nil {
 		req.Header.Set("Content-Type", "application/json")
+		// Reads may be repeated: net/http sends the request again, on a new connection, if a
+		// kept one is closed before it is answered. A header without values is not sent.
+		req.Header["Idempotency-Key"] = nil
 	}
 	return req, nil
 }

@@ -39,6 +39,9 @@ type Ask struct {
 	method string
 	params []byte
 	decode func(*chain.Chain) decodeFunc
+	// incomplete is that of rpcCall.
+	incomplete func(value any) string
+	exists     bool // it is asked for only if it exists; see rpcCall
 }
 
 // decodes adapts a reader that does not depend on the chain.
@@ -50,7 +53,7 @@ func decodes[T any](read func(*jsontext.Decoder) (T, error)) func(*chain.Chain) 
 
 // AskTransaction asks for a transaction.
 func AskTransaction(hash common.Hash) Ask {
-	return Ask{methodTransaction, params(hash.Hex()), func(ch *chain.Chain) decodeFunc {
+	return Ask{method: methodTransaction, params: params(hash.Hex()), decode: func(ch *chain.Chain) decodeFunc {
 		return func(dec *jsontext.Decoder) (any, error) { return readTransaction(dec, ch, hash) }
 	}}
 }
@@ -72,56 +75,64 @@ func readTransaction(dec *jsontext.Decoder, ch *chain.Chain, hash common.Hash) (
 
 // AskReceipt asks for a receipt.
 func AskReceipt(hash common.Hash) Ask {
-	return Ask{methodReceipt, params(hash.Hex()), decodes(func(dec *jsontext.Decoder) (*ethrpc.Receipt, error) {
+	lacks := func(value any) string {
+		if value.(*ethrpc.Receipt).LacksLogs() {
+			return "the receipt lacks logs that its bloom filter announces"
+		}
+		return ""
+	}
+	read := func(dec *jsontext.Decoder) (*ethrpc.Receipt, error) {
 		rc, err := ethrpc.DecodeReceipt(dec)
 		if err == nil && rc.TxHash != nil && *rc.TxHash != hash {
 			return nil, protocolError("it is the receipt of another transaction")
 		}
 		return rc, err
-	})}
+	}
+	return Ask{method: methodReceipt, params: params(hash.Hex()), decode: decodes(read), exists: true, incomplete: lacks}
 }
 
 // AskBlock asks for a block, with full transactions or only their hashes.
 func AskBlock(number uint64, full bool) Ask {
-	return Ask{methodBlock, params(quantity(number), full), decodes(func(dec *jsontext.Decoder) (*ethrpc.Block, error) {
+	read := func(dec *jsontext.Decoder) (*ethrpc.Block, error) {
 		b, err := ethrpc.DecodeBlock(dec)
 		if err == nil && b.Number != number {
 			return nil, protocolError("it is another block")
 		}
 		return b, err
-	})}
+	}
+	return Ask{method: methodBlock, params: params(quantity(number), full), decode: decodes(read), exists: true}
 }
 
 // AskBalance asks for a balance at the end of a block.
 func AskBalance(a common.Address, block uint64) Ask {
-	return Ask{methodBalance, params(hexAddress(a), quantity(block)), decodes(readBig)}
+	return Ask{method: methodBalance, params: params(hexAddress(a), quantity(block)), decode: decodes(readBig)}
 }
 
 // AskNonce asks for a nonce at the end of a block.
 func AskNonce(a common.Address, block uint64) Ask {
-	return Ask{methodNonce, params(hexAddress(a), quantity(block)), decodes(readUint64)}
+	return Ask{method: methodNonce, params: params(hexAddress(a), quantity(block)), decode: decodes(readUint64)}
 }
 
 // AskCode asks for code at the end of a block.
 func AskCode(a common.Address, block uint64) Ask {
-	return Ask{methodCode, params(hexAddress(a), quantity(block)), decodes(readBytes)}
+	return Ask{method: methodCode, params: params(hexAddress(a), quantity(block)), decode: decodes(readBytes)}
 }
 
 // AskStorage asks for a storage slot at the end of a block.
 func AskStorage(a common.Address, slot common.Hash, block uint64) Ask {
-	return Ask{methodStorage, params(hexAddress(a), slot.Hex(), quantity(block)), decodes(readWord)}
+	return Ask{method: methodStorage, params: params(hexAddress(a), slot.Hex(), quantity(block)), decode: decodes(readWord)}
 }
 
 // AskCall asks for the return data of a call on the state at the end of a block.
 func AskCall(to common.Address, data []byte, block uint64) Ask {
 	object := jsontext.Value(`{"to":"` + hexAddress(to) + `","data":"0x` + hex.EncodeToString(data) + `"}`)
-	return Ask{methodCall, params(object, blockParam(block)), decodes(readBytes)}
+	return Ask{method: methodCall, params: params(object, blockParam(block)), decode: decodes(readBytes)}
 }
 
 // AskCallFrom is AskCall with the caller that the contract sees.
 func AskCallFrom(from, to common.Address, data []byte, block uint64) Ask {
 	object := jsontext.Value(`{"from":"` + hexAddress(from) + `","to":"` + hexAddress(to) + `","data":"0x` + hex.EncodeToString(data) + `"}`)
-	return Ask{methodCall, params(object, blockParam(block)), decodes(readBytes)}
+	return Ask{method: methodCall, params: params(object, blockParam(block)), decode: decodes(readBytes)}
 }
 
 // call returns the logical call of an Ask.
@@ -137,7 +148,8 @@ func (a Ask) call(ch *chain.Chain) call {
 }
 
 func (c *Client) plain(a Ask, decode decodeFunc) rpcCall {
-	return rpcCall{method: a.method, params: a.params, decode: decode, limit: c.cfg.MaxAnswer, timeout: c.cfg.Timeout}
+	return rpcCall{method: a.method, params: a.params, decode: decode, limit: c.cfg.MaxAnswer, timeout: c.cfg.Timeout,
+		exists: a.exists, incomplete: a.incomplete}
 }
 
 // get makes a call and converts its value to T.
@@ -231,7 +243,7 @@ func traceCall(ch *chain.Chain, method string, params []byte, decode decodeFunc)
 	return call{
 		tool: method, key: rpcKey(ch, method, params), chain: ch.Slug, decode: decode,
 		live: func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
-			r := rpcCall{method: method, params: params, decode: decode, limit: c.cfg.MaxTrace, timeout: c.cfg.TraceTimeout}
+			r := rpcCall{method: method, params: params, decode: decode, limit: c.cfg.MaxTrace, timeout: c.cfg.TraceTimeout, exists: true}
 			out, err := c.rpc(ctx, ch, r, keep)
 			return out, 1, err
 		},

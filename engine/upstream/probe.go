@@ -268,7 +268,8 @@ func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.H
 }
 
 // probeChain asks one chain, at two endpoints at most: a node may have dropped or not yet
-// indexed an old transaction, and a failed endpoint should not hide it. Nothing is retried.
+// indexed an old transaction, and a failed endpoint should not hide it. Only the last one is
+// asked again after a passing fault.
 func (c *Client) probeChain(ctx context.Context, ch *chain.Chain, hash common.Hash) (s probeAnswer) {
 	s.chain = ch
 	defer func() {
@@ -292,8 +293,18 @@ func (c *Client) probeChain(ctx context.Context, ch *chain.Chain, hash common.Ha
 	if list = list[:min(2, len(list))]; len(list) > 1 {
 		r.timeout = c.cfg.ProbeTimeout / 2
 	}
-	for _, e := range list {
-		out, err := c.post(ctx, e, r, false)
+	for i, e := range list {
+		var out reply
+		ask := func() (err *Error) {
+			out, err = c.post(ctx, e, r, false)
+			return err
+		}
+		var err *Error
+		if i < len(list)-1 || s.err != nil && s.err.Kind == KindNotFound {
+			err = ask()
+		} else {
+			err = c.retry(ctx, false, ask)
+		}
 		if err == nil {
 			s.tx, s.err = out.value.(*ethrpc.Transaction), nil
 			return s

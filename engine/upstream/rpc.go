@@ -2,10 +2,7 @@ package upstream
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"txlens/engine/chain"
@@ -20,6 +17,10 @@ type rpcCall struct {
 	decode  decodeFunc
 	limit   int64
 	timeout time.Duration
+	exists  bool // what is asked for exists, so a node that knows of none lags behind
+	// incomplete says what a value lacks, "" if nothing; nil: it is whole. Such a value counts
+	// only if no endpoint has a better one.
+	incomplete func(value any) string
 }
 
 // reply is the outcome of a successful call.
@@ -38,14 +39,33 @@ func (c *Client) rpc(ctx context.Context, ch *chain.Chain, r rpcCall, keep bool)
 	budget := r.timeout * 3 / 2
 	within, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
+	var second reply // the first answer that is incomplete
 	err = c.failover(within, list, func(e *endpoint) (err *Error) {
-		out, err = c.post(within, e, r, keep)
-		return err
+		if out, err = c.post(within, e, r, keep); err != nil {
+			return err
+		}
+		if lacks := r.lacks(out.value); lacks != "" {
+			if second.value == nil {
+				second = out
+			}
+			return newError(KindIncomplete, lacks)
+		}
+		return nil
 	})
+	if err != nil && second.value != nil {
+		return second, nil
+	}
 	if err != nil && err.local && ctx.Err() == nil && within.Err() != nil {
 		err = newError(KindTimeout, "no answer within "+budget.String())
 	}
 	return out, err.at(r.method, "", ch.Slug)
+}
+
+func (r *rpcCall) lacks(value any) string {
+	if r.incomplete == nil {
+		return ""
+	}
+	return r.incomplete(value)
 }
 
 // post makes one attempt at one endpoint.
@@ -83,151 +103,25 @@ func (e *endpoint) readReply(b *body, id uint64, r rpcCall, keep bool) (out repl
 		err = atEnd(dec)
 	}
 	if err == nil {
-		err = a.check(id)
+		if err = a.check(id); err != nil {
+			if f := a.passing(r.method); f != nil {
+				return reply{}, e.refusal(r.method, f)
+			}
+		}
 	}
 	switch {
+	case err != nil && b.page():
+		return reply{}, newError(KindServer, "a page for people instead of an answer")
 	case err != nil:
 		return reply{}, e.garbage(err)
 	case a.fault != nil:
-		return reply{}, e.refusal(r.method, a.fault)
+		fault := e.refusal(r.method, a.fault)
+		fault.Retryable = fault.Retryable || r.exists && fault.Kind == KindNotFound
+		return reply{}, fault
 	case a.null:
-		return reply{}, newError(KindNotFound, "the node knows of none")
+		fault := newError(KindNotFound, "the node knows of none")
+		fault.Retryable = r.exists
+		return reply{}, fault
 	}
 	return out, nil
-}
-
-// maxBatch is the number of calls in one batch. Providers charge and limit per call, some
-// reject large batches, and one slow call delays all.
-const maxBatch = 10
-
-// batchReply is the outcome of one call of a batch. If both value and err are nil, the
-// batch did not answer it, and it is sent again alone.
-type batchReply struct {
-	reply
-	err *Error
-}
-
-// batch sends up to maxBatch plain calls in one request, to the first endpoint that accepts
-// batches. It is only an optimisation: a call without a clear answer stays unanswered, and
-// nothing is retried.
-func (c *Client) batch(ctx context.Context, ch *chain.Chain, calls []rpcCall, keep bool) []batchReply {
-	out := make([]batchReply, len(calls))
-	for _, e := range c.endpoints(ch) {
-		if e.noBatch.Load() {
-			continue
-		}
-		err := c.postBatch(ctx, e, calls, keep, out)
-		if err == nil || err.Kind != KindBusy {
-			break
-		}
-	}
-	for i := range out {
-		out[i].err.at(calls[i].method, "", ch.Slug)
-	}
-	return out
-}
-
-func (c *Client) postBatch(ctx context.Context, e *endpoint, calls []rpcCall, keep bool, out []batchReply) *Error {
-	first := c.ids.Add(uint64(len(calls))) - uint64(len(calls)) + 1
-	post, limit := []byte{'['}, int64(0)
-	for i, r := range calls {
-		if i > 0 {
-			post = append(post, ',')
-		}
-		post = appendRequest(post, first+uint64(i), r.method, r.params)
-		limit = max(limit, r.limit)
-	}
-	// Only few members of a batch are large; four full answers are a fair bound.
-	req := request{url: e.url, post: append(post, ']'), limit: limit * int64(min(len(calls), 4)), timeout: calls[0].timeout}
-	return c.exchange(ctx, e, req, func(status int, h http.Header, b *body) *Error {
-		if status != http.StatusOK {
-			err := e.statusError("batch", status, h, b)
-			if err.Kind != KindRateLimited && err.Kind != KindServer {
-				e.noBatch.Store(true)
-			}
-			return err
-		}
-		got, err := readBatch(newDecoder(b), first, len(calls))
-		if err != nil {
-			if errors.Is(err, errNoBatch) {
-				e.noBatch.Store(true)
-			}
-			return e.garbage(err)
-		}
-		for i := range calls {
-			out[i] = e.settle(calls[i], got[i], keep)
-		}
-		return nil
-	})
-}
-
-// settle converts the answer to one call of a batch to its outcome.
-func (e *endpoint) settle(r rpcCall, got *batchAnswer, keep bool) (out batchReply) {
-	switch {
-	case got == nil, got.null:
-		return out // nothing, or a null that another endpoint may know better
-	case got.fault != nil:
-		if err := e.refusal(r.method, got.fault); err.Kind == KindReverted {
-			out.err = err.at(r.method, e.host, "")
-		}
-		return out
-	}
-	v, err := decodeBytes(got.result, r.decode)
-	if err != nil {
-		return out
-	}
-	out.value = v
-	if keep {
-		out.raw = packBytes(got.result)
-	}
-	return out
-}
-
-// batchAnswer is one element of the answer to a batch.
-type batchAnswer struct {
-	answer
-	result jsontext.Value
-}
-
-// errNoBatch: the answer is not an array; providers reject batches this way.
-var errNoBatch = fmt.Errorf("%w: answer to a batch is not an array", errProtocol)
-
-// readBatch reads the answers to a batch of n requests with consecutive ids from first, in
-// any order. A missing id leaves nil; an unknown or duplicate id invalidates the batch,
-// because no other answer can be trusted then.
-func readBatch(dec *jsontext.Decoder, first uint64, n int) ([]*batchAnswer, error) {
-	open, err := dec.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	if open.Kind() != '[' {
-		return nil, errNoBatch
-	}
-	out := make([]*batchAnswer, n)
-	for dec.PeekKind() != ']' {
-		one := &batchAnswer{}
-		one.answer, err = readAnswer(dec, func(dec *jsontext.Decoder) error {
-			v, err := dec.ReadValue()
-			one.result = v.Clone()
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		id, err := strconv.ParseUint(one.id, 10, 64)
-		if err != nil || id < first || id >= first+uint64(n) {
-			return nil, protocolError("a batch answer has a foreign id")
-		}
-		if out[id-first] != nil {
-			return nil, protocolError("a batch answer has one id twice")
-		}
-		if err := one.check(id); err != nil {
-			return nil, err
-		}
-		out[id-first] = one
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	return out, atEnd(dec)
 }

@@ -50,12 +50,13 @@ func TestWarm(t *testing.T) {
 	}
 	f("good", stubnode.Options{}, stubnode.Fault{}, 2, 0)
 	f("gzip", stubnode.Options{}, stubnode.Fault{Gzip: true}, 2, 0)
-	// Refused once, a provider is not offered batches again; two run at once.
-	f("refused", stubnode.Options{MaxBatch: 1}, stubnode.Fault{}, 2, 20)
+	// Offered 10, 5 and 2 calls in vain, a provider is not offered batches again; two run at once.
+	f("refused", stubnode.Options{MaxBatch: 1}, stubnode.Fault{}, 6, 20)
 	f("garbage", stubnode.Options{}, stubnode.Fault{Garbage: true}, 2, 20)
 	f("busy", stubnode.Options{}, stubnode.Fault{Status: 503}, 2, 20)
 	f("null", stubnode.Options{}, stubnode.Fault{Body: `{"jsonrpc":"2.0","id":1,"result":null}`}, 2, 20)
 	f("one member failed", stubnode.Options{}, stubnode.Fault{Error: &stubnode.RPCError{Code: -32005, Message: "limit exceeded"}, Times: 1}, 2, 1)
+	f("all of a kind limited", stubnode.Options{}, stubnode.Fault{Error: &stubnode.RPCError{Code: -32005, Message: "limit exceeded"}, Times: 10}, 4, 0)
 	f("one member has a foreign id", stubnode.Options{}, stubnode.Fault{WrongID: true, Times: 1}, 2, 10)
 }
 

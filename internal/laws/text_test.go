@@ -36,7 +36,7 @@ var readsText = map[string]string{
 	"engine/agent/claim/verdict.go supported":       "names of events, which are identifiers",
 	"engine/report/html.go headline":                "the mark of a partial result, which the interface fixes",
 	"engine/upstream/etherscan.go etherscanRefusal": "answers of Etherscan, which has no codes",
-	"engine/upstream/fault.go classify":             "answers of nodes, whose codes do not tell",
+	"engine/upstream/faulttable.go classify":        "answers of nodes, whose codes do not tell",
 }
 
 // TestNoDecisionByText: no code decides by text that was rendered for people.
