@@ -5,8 +5,6 @@ import (
 	"io"
 	"sync"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/transport"
@@ -28,14 +26,8 @@ func ServeMCP(ctx context.Context, a *Analyst, in io.Reader, out io.Writer) erro
 func serveMCP(ctx context.Context, a transport.Explainer, in io.Reader, out io.Writer) error {
 	version, _ := Version()
 	s := mcp.New(mcp.Config{Service: newLocalRuns(a), Version: version})
-	return s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}})
+	return s.Run(ctx, &mcp.Stdio{In: in, Out: out})
 }
-
-// keepOpen is a writer that is not closed.
-type keepOpen struct{ io.Writer }
-
-// Close implements io.Closer.
-func (keepOpen) Close() error { return nil }
 
 // localRuns are the runs of one client, the newest of which are kept in memory.
 type localRuns struct {

@@ -3,7 +3,6 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"txlens/app"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+	"txlens/transport/client"
 )
 
 // Sale says whether and how analyses are sold. Nothing is sold without
@@ -20,7 +20,7 @@ type Sale struct {
 	SettleRPC     []string      `name:"settle-rpc"        placeholder:"URL"     env:"TXLENS_SETTLE_RPC"        sep:"," secret:"url" help:"Sell analyses: JSON-RPC endpoint of the settlement chain. Repeatable, or comma-separated; without it nothing is charged."`
 	SettleChain   uint64        `name:"settle-chain"                            env:"TXLENS_SETTLE_CHAIN"                           help:"Chain id of the settlement chain."                                                                                                                                                                      default:"4217"`
 	SettleToken   []string      `name:"settle-token"                            env:"TXLENS_SETTLE_TOKEN"      sep:"," secret:"no"  help:"TIP-20 token that is paid in; 6 decimals. Repeatable, or comma-separated: each has a challenge, in this order. Fees of settlements are paid in the first."                                                                                                                                                              default:"0x20C000000000000000000000b9537d11c60E8b50"`
-	SettleKeyFile string        `name:"settle-key-file"   placeholder:"FILE"    env:"TXLENS_SETTLE_KEY_FILE"           secret:"no"  help:"File with the secp256k1 key, in hex, that settles channels; its address is the payee unless another is named."                                                                                                                                               type:"path"`
+	SettleKeyFile string        `name:"settle-key-file"   placeholder:"FILE"    env:"TXLENS_SETTLE_KEY_FILE"           secret:"no"  help:"File with the secp256k1 key, in hex, that settles channels, which no other account may read; its address is the payee unless another is named."                                                                                                                                               type:"path"`
 	SettlePayee   string        `name:"settle-payee"      placeholder:"ADDRESS" env:"TXLENS_SETTLE_PAYEE"                           help:"Account that is paid, if the key is only that of its operator."`
 	Realm         string        `name:"realm"             placeholder:"HOST"    env:"TXLENS_REALM"                                  help:"Protection space of the payment challenges; default: the host of --base-url, or txlens."`
 	MinDeposit    string        `name:"min-deposit"                             env:"TXLENS_MIN_DEPOSIT"                            help:"Smallest deposit of a channel that is served, in tokens."                                                                                                                                               default:"2"`
@@ -151,11 +151,7 @@ func (f *Sale) key() (tempo.Signer, error) {
 	if f.SettleKeyFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(f.SettleKeyFile)
-	if err != nil {
-		return nil, InputError{Err: fmt.Errorf("--settle-key-file: %w", err)}
-	}
-	key, err := tempo.ParseSecp256k1Key(string(text))
+	key, err := client.ReadKey(f.SettleKeyFile)
 	if err != nil {
 		return nil, InputError{Err: fmt.Errorf("--settle-key-file: %w", err)}
 	}

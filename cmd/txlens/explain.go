@@ -347,7 +347,7 @@ func eachRequest(r io.Reader, base api.Request, f func(api.Request, error) bool)
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, maxLine), maxLine)
 	for sc.Scan() {
-		text := strings.TrimSpace(sc.Text())
+		text := strings.TrimSpace(strings.TrimPrefix(sc.Text(), api.ByteOrderMark))
 		if text == "" || text[0] == '#' {
 			continue
 		}

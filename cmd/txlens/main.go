@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -88,6 +89,7 @@ func run(ctx context.Context, args []string, c console) (code int) {
 			panic(p)
 		}
 	}()
+	unsetEmpty()
 	var cmds commands
 	parser, err := newParser(&cmds, kong.Name("txlens"),
 		kong.Description("Explains one EVM transaction by its hash: what it did, for whom, at what cost, and how that is known."),
@@ -111,7 +113,33 @@ func run(ctx context.Context, args []string, c console) (code int) {
 // newParser makes the parser of the commands. Enumerations of flags whose values a package
 // registers are filled in from that package.
 func newParser(cmds *commands, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(cmds, append(options, kong.Vars(settings.Vars()), kong.Vars(exportVars()))...)
+	paths := kong.NamedMapper("path", kong.MapperFunc(readPath))
+	return kong.New(cmds, append(options, kong.Vars(settings.Vars()), kong.Vars(exportVars()), paths)...)
+}
+
+// envPrefix is that of every variable of the environment that is a setting.
+const envPrefix = "TXLENS_"
+
+// unsetEmpty makes empty variables count as not set: compose files pass them so.
+func unsetEmpty() {
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); value == "" && strings.HasPrefix(name, envPrefix) {
+			os.Unsetenv(name)
+		}
+	}
+}
+
+// readPath reads a path of a setting; an empty one is none, and not the folder of the process.
+func readPath(ctx *kong.DecodeContext, target reflect.Value) error {
+	var path string
+	if err := ctx.Scan.PopValueInto("file", &path); err != nil {
+		return err
+	}
+	if path != "" && path != "-" {
+		path = kong.ExpandPath(path)
+	}
+	target.SetString(path)
+	return nil
 }
 
 // selected returns the command that the arguments name, as far as they could be parsed.

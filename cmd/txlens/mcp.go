@@ -15,6 +15,8 @@ type mcpCmd struct {
 
 // Run answers one client of the Model Context Protocol on stdin and stdout.
 func (cmd *mcpCmd) Run(ctx context.Context, c console) error {
+	ignoreBrokenPipe()
+	defer onHangup(func() {})() // the end of input ends it
 	a, err := settings.NewAnalyst(cmd.Evidence)
 	if err != nil {
 		return err

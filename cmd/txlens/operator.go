@@ -9,13 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"txlens/app"
 	"txlens/app/settings"
 	"txlens/engine/api"
+	"txlens/transport/client"
 
 	"github.com/go-json-experiment/json"
 )
@@ -45,15 +45,18 @@ func (f serverFlag) base() (at app.AdminAccess, err error) {
 	return at, nil
 }
 
+// maxAdminToken is the largest size of a file with the token of an admin listener in bytes.
+const maxAdminToken = 4096
+
 // named returns the listener of --admin. The token of the data folder is sent only to the
 // listener that the folder names.
 func (f serverFlag) named() (at app.AdminAccess, err error) {
 	if f.AdminTokenFile != "" {
-		text, err := os.ReadFile(f.AdminTokenFile)
+		text, err := client.ReadSecret(f.AdminTokenFile, maxAdminToken)
 		if err != nil {
 			return at, settings.InputError{Err: fmt.Errorf("--admin-token-file: %w", err)}
 		}
-		lines := strings.Fields(string(text))
+		lines := strings.Fields(text)
 		if len(lines) == 0 {
 			return at, settings.InputError{Err: errors.New("--admin-token-file: the file is empty")}
 		}

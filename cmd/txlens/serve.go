@@ -43,10 +43,12 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	if err := settings.InOneLine(cmd.Faults()); err != nil {
 		return err
 	}
+	ignoreBrokenPipe()
 	o, err := cmd.Options(cmd.Logger(c.err))
 	if err != nil {
 		return err
 	}
+	defer onHangup(func() { reload(o) })()
 	settings.LimitMemory(o.MemoryMax)
 	o.Sample, o.Examples = sampleResult, demoExamples()
 	srv, err := app.New(ctx, o)
@@ -54,4 +56,17 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 		return settings.FlagError(err)
 	}
 	return errors.Join(srv.Serve(ctx), srv.Close())
+}
+
+// reload reads again what may change while the server runs: the file of callers.
+func reload(o app.Options) {
+	if o.Keys == nil {
+		o.Log.Info("SIGHUP: there is nothing to reload without --keys")
+		return
+	}
+	if err := o.Keys.Reload(); err != nil {
+		o.Log.Error("SIGHUP: the callers stay as they were", "error", err)
+		return
+	}
+	o.Log.Info("SIGHUP: callers reloaded", "callers", o.Keys.Len())
 }

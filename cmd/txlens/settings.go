@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"txlens/engine/api"
 	"txlens/storage/stores"
 
 	"github.com/alecthomas/kong"
@@ -58,7 +60,7 @@ func readSettings(path string, node *kong.Node) (*settingsFile, error) {
 	if len(data) > maxSettings {
 		return nil, fmt.Errorf("--config: %s is larger than 1 MiB", path)
 	}
-	return parseSettings(path, data, settingsOf(node))
+	return parseSettings(path, bytes.TrimPrefix(data, []byte(api.ByteOrderMark)), settingsOf(node))
 }
 
 func parseSettings(path string, data []byte, flags []*kong.Flag) (*settingsFile, error) {

@@ -190,6 +190,7 @@ type requestReader struct {
 // one of the slugs that bySlug knows; nil: it knows none.
 func ParseRequest(body []byte, bySlug func(slug string) (chainID uint64, ok bool)) (Request, error) {
 	r := requestReader{bySlug: bySlug}
+	body = bytes.TrimPrefix(body, []byte(ByteOrderMark))
 	dec := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true)) // told here, by name
 	if kind := dec.PeekKind(); kind != '{' {
 		if err := dec.SkipValue(); err != nil {

@@ -11,6 +11,10 @@ import (
 // the lines around it.
 const maxMarks = 2
 
+// ByteOrderMark stands before UTF-8 text that some editors wrote. Files and bodies are read
+// without it.
+const ByteOrderMark = "\ufeff"
+
 // Clean makes text from anywhere fit to be shown on one line: invalid UTF-8,
 // control, format, bidirectional, zero-width, private and unassigned characters
 // go, line breaks and runs of blanks become one space, and at most limit

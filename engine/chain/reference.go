@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/ethereum/go-ethereum/core/types"
 )
@@ -26,10 +27,10 @@ const (
 var errNoHash = errors.New("it holds no transaction hash of 64 hex digits")
 
 // ParseReference reads a transaction hash, with or without 0x, the address of its page in an
-// explorer, or a signed transaction in hex, with blanks or quotes around it. An explorer of
+// explorer, or a signed transaction in hex, with blanks, quotes or a byte order mark around it. An explorer of
 // the table names its chain, and so does a signed transaction.
 func ParseReference(text string) (Reference, error) {
-	text = strings.Trim(strings.TrimSpace(text), "\"'<>`")
+	text = strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'<>`\ufeff", r) })
 	if len(text) > maxReference {
 		return Reference{}, fmt.Errorf("it is longer than %d bytes", maxReference)
 	}

@@ -21,7 +21,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"txlens/engine/api"
 
 	"golang.org/x/time/rate"
 )
@@ -57,8 +60,14 @@ type Caller struct {
 	running int
 }
 
-// Keys finds callers by their keys. It does not change, and is safe for concurrent use.
-type Keys struct{ byHash map[[sha256.Size]byte]*Caller }
+// Keys finds callers by their keys. It is safe for concurrent use.
+type Keys struct {
+	path   string // of the file; empty: there is none
+	byHash atomic.Pointer[table]
+}
+
+// table holds callers by the hash of their key.
+type table map[[sha256.Size]byte]*Caller
 
 // Read reads a file of callers. Its errors name file and line, and no hash.
 func Read(path string) (*Keys, error) {
@@ -71,19 +80,41 @@ func Read(path string) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	k.path = path
 	return k, nil
+}
+
+// Reload reads the file again. A caller whose line did not change keeps what it has used; on an
+// error all stay as they were.
+func (k *Keys) Reload() error {
+	fresh, err := Read(k.path)
+	if err != nil {
+		return err
+	}
+	now := *fresh.byHash.Load()
+	for hash, c := range *k.byHash.Load() {
+		if same := now[hash]; same != nil && same.equal(c) {
+			now[hash] = c
+		}
+	}
+	k.byHash.Store(&now)
+	return nil
+}
+
+func (c *Caller) equal(d *Caller) bool {
+	return c.Name == d.Name && c.atOnce == d.atOnce && c.limiter.Limit() == d.limiter.Limit()
 }
 
 // Parse reads callers from a text.
 func Parse(r io.Reader) (*Keys, error) {
-	k := &Keys{byHash: map[[sha256.Size]byte]*Caller{}}
+	all := table{}
 	names := map[string]bool{}
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, maxLine)
 	line := 0
 	for sc.Scan() {
 		line++
-		words := strings.Fields(sc.Text())
+		words := strings.Fields(strings.TrimPrefix(sc.Text(), api.ByteOrderMark))
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
@@ -92,15 +123,15 @@ func Parse(r io.Reader) (*Keys, error) {
 		case err != nil:
 		case names[c.Name]:
 			err = fmt.Errorf("%s has two lines", c.Name)
-		case k.byHash[hash] != nil:
-			err = fmt.Errorf("%s and %s have one key", k.byHash[hash].Name, c.Name)
+		case all[hash] != nil:
+			err = fmt.Errorf("%s and %s have one key", all[hash].Name, c.Name)
 		case len(names) == maxCallers:
 			err = fmt.Errorf("there are more than %d callers", maxCallers)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		names[c.Name], k.byHash[hash] = true, c
+		names[c.Name], all[hash] = true, c
 	}
 	if errors.Is(sc.Err(), bufio.ErrTooLong) {
 		return nil, fmt.Errorf("line %d is longer than %d bytes", line+1, maxLine)
@@ -111,6 +142,8 @@ func Parse(r io.Reader) (*Keys, error) {
 	if len(names) == 0 {
 		return nil, errors.New("it names no caller; make a line with txlens key NAME")
 	}
+	k := new(Keys)
+	k.byHash.Store(&all)
 	return k, nil
 }
 
@@ -163,10 +196,10 @@ func NewKey() (key, hash string) {
 }
 
 // Find returns the caller of a key; nil: there is none.
-func (k *Keys) Find(key []byte) *Caller { return k.byHash[sha256.Sum256(key)] }
+func (k *Keys) Find(key []byte) *Caller { return (*k.byHash.Load())[sha256.Sum256(key)] }
 
 // Len is the number of callers.
-func (k *Keys) Len() int { return len(k.byHash) }
+func (k *Keys) Len() int { return len(*k.byHash.Load()) }
 
 // Take counts one analysis, and undo takes that back. If there were too many it is not ok,
 // and after wait there is room for another.

@@ -68,7 +68,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 	secret := strings.Repeat("ab", 32)
 	f(secret, 0o644, "chmod 600")
-	f(secret, 0o640, "chmod 600")
+	f(secret, 0o660, "chmod 600")
 	f(secret+"0", 0o600, "64 hex digits")
 	f("0x"+secret+strings.Repeat(" ", 300)+"x", 0o600, "longer than 256 bytes") // beyond what is read
 	f(strings.Repeat("00", 32), 0o600, "64 hex digits")

@@ -4,15 +4,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/durable"
+	"txlens/internal/secretfile"
 )
 
-// ReadKey reads a secp256k1 key in hex. It refuses a file that others than its owner may read.
+// ReadKey reads a secp256k1 key in hex. It refuses a file that another account can read.
 // Errors do not contain the key.
 func ReadKey(path string) (*tempo.Secp256k1Key, error) {
 	const most = 256
@@ -27,29 +27,14 @@ func ReadKey(path string) (*tempo.Secp256k1Key, error) {
 	return key, nil
 }
 
-// ReadSecret reads a file of limited size that only its owner may read. Errors do not contain
+// ReadSecret reads a file of limited size that no other account can read. Errors do not contain
 // its text.
 func ReadSecret(path string, most int64) (string, error) {
-	f, err := os.Open(path)
+	text, err := secretfile.Read(path, most)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
-	}
-	if readableByOthers(info.Mode()) {
-		return "", fmt.Errorf("%w: others may read %s (mode %04o); chmod 600 it", ErrKeyFile, path, info.Mode().Perm())
-	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
-	}
-	if int64(len(text)) > most {
-		return "", fmt.Errorf("%w: %s is longer than %d bytes", ErrKeyFile, path, most)
-	}
-	return string(text), nil
+	return text, nil
 }
 
 // NewKey generates a key and writes it to a new file that only its owner can read. It never

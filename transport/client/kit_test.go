@@ -225,6 +225,9 @@ func keyFile(t *testing.T, text string, mode os.FileMode) string {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(path, mode); err != nil { // without the mask of the process
+		t.Fatal(err)
+	}
 	return path
 }
 

@@ -72,7 +72,7 @@ type Config struct {
 }
 
 // Versions are the supported versions of the protocol, the newest first.
-func Versions() []string { return []string{"2026-07-28", "2025-11-25", "2025-06-18"} }
+func Versions() []string { return sdk.SupportedProtocolVersions() }
 
 // Server implements the Model Context Protocol. It is safe for concurrent use.
 type Server struct {
