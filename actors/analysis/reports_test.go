@@ -209,5 +209,7 @@ func TestReported(t *testing.T) {
 	f("symbol_bytes32_full", "success transfer/: Sent 3 0xa680…4247 to 0x8146…c668")
 	f("symbol_reverts", "success transfer/: Sent 3 0xa15b…0da6 to 0x8146…c668")
 	f("transfer_returns_false", "success transfer/: Called transfer of 0x3a47…de36; the token refused: it returned false; no tokens moved")
+	f("delegate_child_wrong_from", "success other/claim: Claimed 2 ETH")
+	f("selfdestruct_stale", "success other/payment: Paid 1 ETH to 0x6958…2604")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
 }

@@ -72,8 +72,8 @@ func (b *builder) agree() {
 // code fails (EIP-2, EIP-606).
 var homestead = params.MainnetChainConfig.HomesteadBlock.Uint64()
 
-// amend corrects what a node's trace says of the outcome and the rules of the block, or the
-// receipt, say otherwise.
+// amend corrects what a node's trace says of the outcome, where the rules of the block or the
+// receipt say otherwise, and of who made the calls.
 func (b *builder) amend() {
 	ev := b.ev
 	if n := ev.Tx.BlockNumber; n != nil && *n < homestead && ev.Chain.ID == 1 {
@@ -81,6 +81,9 @@ func (b *builder) amend() {
 	}
 	if ev.Receipt != nil && ev.Receipt.Status != nil && *ev.Receipt.Status == 0 && ev.Tree.Root.Err == "" {
 		ev.Tree.MarkReverted()
+	}
+	if ev.Chain.Stack.Traces() != chain.TracesDiffer && ev.Tx.Type <= 4 {
+		ev.Tree.CorrectSenders()
 	}
 }
 

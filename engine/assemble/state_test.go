@@ -64,8 +64,9 @@ func TestStateNames(t *testing.T) {
 	sent := []ethrpc.Log{sentLog(to, from, miner, 50)}
 	approved := append(sent[:1:1], ethrpc.Log{Address: to, Topics: []common.Hash{evmsig.TopicApproval, statediff.Word(from), statediff.Word(spender)}, Data: wordOf(900).Bytes()})
 	drawn := func(n int64) string {
-		return fmt.Sprintf(`{"type":"CALL","from":%q,"to":%q,"gas":"0x1","gasUsed":"0x1","value":"0x0","input":"0x23b872dd%x%x%x"}`,
-			spender.Hex(), to.Hex(), statediff.Word(from), statediff.Word(miner), wordOf(n))
+		return fmt.Sprintf(`{"type":"CALL","from":%q,"to":%q,"gas":"0x1","gasUsed":"0x1","value":"0x0","calls":[
+			{"type":"CALL","from":%[2]q,"to":%[1]q,"gas":"0x1","gasUsed":"0x1","value":"0x0","input":"0x23b872dd%[3]x%[4]x%[5]x"}]}`,
+			to.Hex(), spender.Hex(), statediff.Word(from), statediff.Word(miner), wordOf(n))
 	}
 	short := common.HexToAddress("0x0000000000000000000000001111111111111111") // fits a number of the scene
 	owned := []ethrpc.Log{{Address: to, Topics: []common.Hash{evmsig.TopicOwnershipTransferred, statediff.Word(short), statediff.Word(common.Address{})}}}
