@@ -211,5 +211,8 @@ func TestReported(t *testing.T) {
 	f("transfer_returns_false", "success transfer/: Called transfer of 0x3a47…de36; the token refused: it returned false; no tokens moved")
 	f("delegate_child_wrong_from", "success other/claim: Claimed 2 ETH")
 	f("selfdestruct_stale", "success other/payment: Paid 1 ETH to 0x6958…2604")
+	f("setcode_reverted", `reverted other/contract_call: Failed attempt to call initialize of 0x5ca6…8455: reverted: "not allowed"; `+
+		"all the same 0x5ca6…8455 runs the code of 0x93fd…7602 from now on"+
+		" | account_delegation: an EIP-7702 authorization names the code of 0x93fd…7602, which no label knows; code that an account runs may move all it holds")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
 }

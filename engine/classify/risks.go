@@ -19,10 +19,11 @@ var riskRules = []func(*facts.Reading) []verdict.Risk{
 	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck, riskReported, riskSanctioned,
 }
 
-// assess collects the risks of a transaction that took effect.
+// assess collects the risks of what took effect. Of a failed transaction that is its
+// authorizations.
 func assess(a *facts.Reading) (risks []verdict.Risk) {
 	if !a.Succeeded {
-		return nil
+		return verdict.Add(nil, maxRisks, riskDelegation(a)...)
 	}
 	for _, r := range riskRules {
 		risks = verdict.Add(risks, maxRisks, r(a)...)

@@ -1,11 +1,13 @@
 package narrate
 
 import (
+	"slices"
 	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/decode"
 	"txlens/engine/facts"
+	"txlens/engine/flow"
 	"txlens/engine/trace"
 )
 
@@ -93,15 +95,62 @@ func (a *headlineWriter) trySummary(attempt string) string {
 // failedSummary says what was attempted, and why it failed.
 func (a *headlineWriter) failedSummary() string {
 	s := a.trySummary("Failed attempt")
-	f := a.FailureOrigin()
-	if f == nil {
-		return s + ": no revert reason available"
+	switch f := a.FailureOrigin(); {
+	case f == nil:
+		s += ": no revert reason available"
+	case f.Depth > 0 && f.HasTo:
+		s += ": in " + a.Who(f.To) + ", " + a.why(f)
+	default:
+		s += ": " + a.why(f)
 	}
-	reason := a.why(f)
-	if f.Depth > 0 && f.HasTo {
-		return s + ": in " + a.Who(f.To) + ", " + reason
+	if stays := a.stays(); len(stays) > 0 {
+		s += "; all the same " + strings.Join(stays, "; ")
 	}
-	return s + ": " + reason
+	return s
+}
+
+// stays tells what a failed transaction did all the same, beside the fee: the chain applied it
+// before the call, or outside of it.
+func (a Words) stays() []string {
+	list := a.sayApplied(a.AuthorizationList())
+	if a.Flow == nil {
+		return list
+	}
+	told := 0
+	for i := range a.Flow.Moves {
+		if m := &a.Flow.Moves[i]; m.Kind != flow.MoveFee && m.Amount.Sign() > 0 && told < maxStays {
+			list = append(list, a.saySent(m))
+			told++
+		}
+	}
+	for i := range a.Flow.Transfers {
+		if told < maxStays {
+			list = append(list, a.sayMove(&a.Flow.Transfers[i]))
+			told++
+		}
+	}
+	return list
+}
+
+// maxStays bounds the movements of a failed transaction that are told.
+const maxStays = 4
+
+// undone says what became of the effects of a failed transaction.
+func (a *stepWriter) undone() string {
+	switch stays := a.stays(); {
+	case len(stays) > 0:
+		return "The effects of the call were undone; what stays: " + strings.Join(stays, "; ") + "."
+	case a.mayStay():
+		return "The effects of the call were undone; whether its EIP-7702 authorizations were applied is not known."
+	case a.Flow != nil && a.Flow.Fee != nil && a.Flow.Fee.Total != nil && a.Flow.Fee.Total.Sign() == 0:
+		return "All effects were undone; nothing moved."
+	}
+	return "All effects were undone; nothing moved but the fee."
+}
+
+// mayStay reports whether the evidence leaves open if an authorization was applied.
+func (a Words) mayStay() bool {
+	return slices.ContainsFunc(a.AuthorizationList(), func(x decode.Authorization) bool { return x.Outcome == decode.Unknown })
 }
 
 // failedSteps tell the call, where it failed, and what that cost.
@@ -115,7 +164,10 @@ func (a *stepWriter) failedSteps() *narrative {
 		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".",
 			Place{Frames: []int{f.Index}, Detail: Detail{Kind: KindFailure, Actor: &f.To}})
 	}
-	n.add("All effects were undone; nothing moved but the fee.", Place{At: AtEnd, Detail: Detail{Kind: KindNote}})
+	for _, s := range a.envelopeSteps() {
+		n.add(s.text(), Place{At: -1, Detail: s.about})
+	}
+	n.add(a.undone(), Place{At: AtEnd, Detail: Detail{Kind: KindNote}})
 	if fee := a.feeStep(); fee != "" {
 		n.add(fee, a.feePlace())
 	}

@@ -171,21 +171,24 @@ func (a *stepWriter) moveSteps(before []int, folded *folding) (steps []step) {
 			at = 2 * before[m.Frame]
 		}
 		about := Detail{Kind: KindTransfer, Actor: &m.From, Amounts: []verdict.Amount{{N: m.Amount}}}
-		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, about: about, text: func() string {
-			verb := " sent "
-			switch m.Kind {
-			case flow.MoveMint:
-				return a.Amount(flow.TokenKey{}, m.Amount) + " arrived for " + a.Who(m.To) + " from the other chain."
-			case flow.MoveSelfDestruct:
-				verb = " destroyed itself and left "
-			}
-			return a.Who(m.From) + verb + a.Amount(flow.TokenKey{}, m.Amount) + " to " + a.Who(m.To) + "."
-		}})
+		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, about: about, text: func() string { return a.saySent(m) + "." }})
 		if len(steps) == facts.MaxScan {
 			break
 		}
 	}
 	return steps
+}
+
+// saySent tells a movement of native coin.
+func (a Words) saySent(m *flow.Move) string {
+	verb := " sent "
+	switch m.Kind {
+	case flow.MoveMint:
+		return a.Amount(flow.TokenKey{}, m.Amount) + " arrived for " + a.Who(m.To) + " from the other chain"
+	case flow.MoveSelfDestruct:
+		verb = " destroyed itself and left "
+	}
+	return a.Who(m.From) + verb + a.Amount(flow.TokenKey{}, m.Amount) + " to " + a.Who(m.To)
 }
 
 func (a *stepWriter) transferSteps(folded *folding) (steps []step) {
