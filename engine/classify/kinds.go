@@ -67,6 +67,7 @@ var kinds = map[facts.Act]kind{
 	facts.ActMulticall:  {api.TypeOther, "batch"},
 	facts.ActWalletExec: {api.TypeOther, "batch"},
 	facts.ActSafeExec:   {api.TypeOther, "safe"},
+	facts.ActSafeReject: {api.TypeOther, "safe"},
 	facts.ActUserOps:    {api.TypeOther, "batch"},
 	facts.ActMintNFT:    {api.TypeOther, "mint_nft"},
 	facts.ActMint:       {api.TypeOther, "mint"},

@@ -41,6 +41,7 @@ type rule struct {
 // later one, so the conditions under which a rule must stay silent stand in the rule.
 var rules = []rule{
 	{"system transaction", systemTx},
+	{"rejection by the owners of a Safe", safeRejection},
 	{"rollup, oracle or keeper work", infraWork},
 	{"data without code", dataOnly},
 	{"liquidation event", liquidation},
@@ -159,6 +160,14 @@ func systemTx(a *facts.Reading) *Opinion {
 		return o
 	}
 	return nil
+}
+
+// safeRejection: the owners of a Safe used up a nonce. What the Safe paid besides is for that.
+func safeRejection(a *facts.Reading) *Opinion {
+	if !a.SafeRejection() || a.InnerFailed {
+		return nil
+	}
+	return &Opinion{Act: facts.ActSafeReject, Matches: a.Find("safe_success"), Frames: []int{a.FrameIndex()}}
 }
 
 // infraWork: data posted by rollups and oracles, jobs of keepers, and nothing that

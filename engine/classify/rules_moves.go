@@ -286,6 +286,9 @@ func zeroTransfer(a *facts.Reading) *Opinion {
 		if len(a.Tx.Input) == 0 && a.Tx.To != nil && len(a.Tx.Authorizations) == 0 {
 			return &Opinion{Act: facts.ActTransfer, Frames: []int{0}}
 		}
+		if a.EmptyCall() && !a.InnerFailed {
+			return &Opinion{Act: facts.ActTransfer, Frames: []int{a.FrameIndex()}}
+		}
 		return nil
 	}
 	zero := true

@@ -123,3 +123,6 @@ var (
 	SelFacetAddress              = Func("facetAddress(bytes4)")
 	SelFunctionImplementation    = Func("getFunctionImplementation(bytes4)") // routers that answer for each selector, as a diamond does (0x)
 )
+
+// SelSafeExec runs a transaction that the owners of a Safe signed: the same since version 0.1.0.
+var SelSafeExec = Func("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)")

@@ -80,37 +80,6 @@ func (a *Reading) entryPoint(addr common.Address) bool {
 	return ok && l.Protocol == "erc4337"
 }
 
-// unwrapSafe takes the Safe that ran its transaction: the contract that was called,
-// or the only one that says so when a relayer came between.
-func (a *Reading) unwrapSafe() bool {
-	var who []common.Address
-	ran := false // a transaction that the owners signed, no module's
-	for i := range a.Matches {
-		h := &a.Matches[i]
-		switch h.Act {
-		case "safe_success", "safe_failure":
-			who, ran = append(who, h.Emitter), true
-			if h.Act == "safe_failure" {
-				a.InnerFailed = true
-			}
-		case "safe_module":
-			who = append(who, h.Emitter)
-		}
-	}
-	who = Distinct(who)
-	if a.Tx.To != nil && Contains(who, *a.Tx.To) {
-		return a.become(ActorSafe, *a.Tx.To)
-	}
-	if len(who) == 1 && !ran {
-		// A module moved what a Safe holds in trust: the sender acted for itself when
-		// tokens of its own moved.
-		if out, in := a.NetOf(a.Sender); TokensIn(out) || TokensIn(in) {
-			return false
-		}
-	}
-	return len(who) == 1 && a.become(ActorSafe, who[0])
-}
-
 // unwrapIntent takes the makers of orders that a solver or filler settled.
 func (a *Reading) unwrapIntent() bool {
 	var who []common.Address
@@ -207,16 +176,17 @@ func (a *Reading) enter() {
 		return
 	}
 	a.Call, a.Function, a.Frame = nil, "", nil
+	if c := a.Ordered; c != nil && c.HasTo {
+		if a.enterOrdered(); a.Frame != nil {
+			return
+		}
+	}
 	if f := a.firstCallOf(a.Actor); f != nil {
 		a.Frame, a.Entry, a.HasTo = f, f.To, true
 		a.Call, a.Function = a.Registry.Call(f.Input), a.NameOfCall(f)
 		return
 	}
-	if a.ActorKind == ActorSafe && len(a.Tx.Input) >= 36 && a.Registry.Call(a.Tx.Input) != nil {
-		if to, ok := evmsig.Address(a.Tx.Input[4:36]); ok {
-			a.Entry = to
-		}
-	}
+	a.enterOrdered()
 }
 
 // firstCallOf is the first effectful call that an account made to somebody else,

@@ -66,6 +66,7 @@ const (
 	ActMulticall  Act = "multicall"
 	ActWalletExec Act = "wallet_exec"
 	ActSafeExec   Act = "safe_exec"
+	ActSafeReject Act = "safe_reject"
 	ActUserOps    Act = "userops"
 	ActMintNFT    Act = "mint_nft"
 	ActMint       Act = "mint"

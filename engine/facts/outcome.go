@@ -11,13 +11,6 @@ func (a *Reading) OutcomeKnown() bool {
 	return a.Receipt != nil && a.Receipt.Status != nil || a.HasTrace()
 }
 
-// unwrapAttempt: a failed Safe transaction was attempted by the Safe that was called.
-func (a *Reading) unwrapAttempt() {
-	if a.Call != nil && a.Call.Act == ActSafeExec && a.Tx.To != nil {
-		a.Actor, a.ActorKind = *a.Tx.To, ActorSafe
-	}
-}
-
 // BareTransfer: coin sent without calldata for the price of a plain transfer; no code
 // can have run, so the receipt tells all.
 func (a *Reading) BareTransfer() bool {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 
@@ -265,47 +264,4 @@ func (a *headlineWriter) authorizeHeadline() string {
 		return "Sent " + n + ", which was not applied"
 	}
 	return "Sent " + n + ", none of which was applied"
-}
-
-// sayTransferCall reads a token call that moves or allows tokens: "send 5 PNK to ...".
-func (a Words) sayTransferCall() string {
-	in := a.Tx.Input
-	if a.Tx.To == nil || len(in) < 4 {
-		return ""
-	}
-	token := *a.Tx.To
-	word := func(i int) common.Address {
-		if w := evmsig.Word(in[4:], i); w != nil {
-			x, _ := evmsig.Address(w)
-			return x
-		}
-		return common.Address{}
-	}
-	say := func(amount int) string {
-		w := evmsig.Word(in[4:], amount)
-		if w == nil {
-			return ""
-		}
-		return a.Amount(facts.FungibleKey(token), new(big.Int).SetBytes(w))
-	}
-	if a.Token(token).Symbol == "" || a.Token(token).Decimals == nil {
-		return "" // it may be an NFT
-	}
-	switch evmsig.Called(in) {
-	case evmsig.SelTransfer:
-		if n := say(1); n != "" {
-			return "send " + n + " to " + a.Who(word(0))
-		}
-	case evmsig.SelTransferFrom:
-		if n := say(2); n != "" {
-			return "send " + n + " from " + a.Who(word(0)) + " to " + a.Who(word(1))
-		}
-	case evmsig.SelApprove:
-		if n := say(1); n != "" {
-			g := facts.Grant{Owner: a.Sender, Spender: word(0), Token: token, Amount: new(big.Int).SetBytes(evmsig.Word(in[4:], 1))}
-			g.Revoke = g.Amount.Sign() == 0
-			return strings.Replace(strings.Replace(a.sayGrant(&g), "allowed ", "allow ", 1), "revoked ", "revoke ", 1)
-		}
-	}
-	return ""
 }

@@ -25,6 +25,8 @@ func (a *headlineWriter) summarise() string {
 		return s + a.onBehalf()
 	}
 	switch {
+	case a.InnerFailed && a.ActorKind == facts.ActorSafe && a.Ordered != nil && len(a.Out)+len(a.In) == 0:
+		return "Inner act failed, the transaction itself succeeded: tried to " + a.sayAsked(a.Actor, a.Ordered) + a.onBehalf()
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
 		return a.calledHeadline(o, via) + a.onBehalf()
 	case o.Act == facts.ActNote, o.Act == facts.ActTransfer && a.NoCodeRan():
@@ -71,6 +73,8 @@ func (a *headlineWriter) actHeadline(o *classify.Opinion, via string) string {
 		return a.transferHeadline()
 	case facts.ActApproval:
 		return a.approvalHeadline()
+	case facts.ActSafeReject:
+		return a.rejectionHeadline()
 	case facts.ActDeploy:
 		return a.deployHeadline(o)
 	case facts.ActSandwich:
@@ -283,33 +287,6 @@ func (a *headlineWriter) peers(legs []facts.Leg, prep string) string {
 		return prep + a.Who(first)
 	}
 	return prep + api.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
-}
-
-func (a *headlineWriter) zeroTransferHeadline() string {
-	if a.IsPoisoning() {
-		return "Moved nothing: " + api.Count(
-			len(a.Flow.Transfers)+len(a.Flow.Fakes),
-			"transfer event",
-		) + " between others, as address poisoning makes them, left out"
-	}
-	if moved := a.movedHeadline(); moved != "" {
-		return moved
-	}
-	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
-		t := &a.Flow.Transfers[0]
-		s := "Moved " + a.Amount(facts.TransferKey(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To)
-		if n := len(a.Flow.Transfers) - 1; n > 0 {
-			s += ", in " + api.Count(n+1, "transfer")
-		}
-		return s
-	}
-	if a.Tx.To != nil && *a.Tx.To == a.Sender {
-		return "Sent " + a.Amount(facts.Leg{}.Key, a.Tx.Value) + " to itself"
-	}
-	if a.Tx.To != nil {
-		return "Sent " + a.Amount(facts.Leg{}.Key, a.Tx.Value) + " to " + a.Who(*a.Tx.To)
-	}
-	return "Moved nothing"
 }
 
 func (a *headlineWriter) deployHeadline(o *classify.Opinion) string {

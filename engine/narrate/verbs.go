@@ -62,6 +62,7 @@ var verbs = map[facts.Act]verb{
 	facts.ActMulticall:  {"Ran a batch of calls", "run a batch of calls"},
 	facts.ActWalletExec: {"Ran calls from a smart account", "run calls from a smart account"},
 	facts.ActSafeExec:   {"Ran a Safe transaction", "run a Safe transaction"},
+	facts.ActSafeReject: {"Rejected a transaction that waits at a Safe", "reject a transaction that waits at a Safe"},
 	facts.ActUserOps:    {"Ran user operations", "run user operations"},
 	facts.ActMintNFT:    {"Minted", "mint an NFT"},
 	facts.ActMint:       {"Minted", "mint"},
