@@ -217,5 +217,7 @@ func TestReported(t *testing.T) {
 	f("safe_rejection", "success other/safe: Rejected a queued transaction by using up its nonce and moved nothing, for Safe 0x2dd5…4cba")
 	f("safe_zero_send", "success transfer/: Sent 0 ETH to 0x8146…c668, by a call without data, for Safe 0x2dd5…4cba")
 	f("nested_safe", "success transfer/: Sent 2,500 USDC to 0x8146…c668, for Safe 0x95f2…de16")
+	f("forwarder_2771", `success transfer/: Sent 10 "GSL" (0xb3ce…4e42) to 0x8146…c668, for 0x2f3b…dbb1`)
+	f("meta_transaction", "success transfer/: Sent 10 USDC to 0x8146…c668, for 0x2f3b…dbb1")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
 }

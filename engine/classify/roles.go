@@ -21,7 +21,7 @@ func assignRoles(a *facts.Reading, v *Verdict) {
 			x,
 			map[facts.ActorKind]string{
 				facts.ActorUserOp: "smart account", facts.ActorSafe: "safe", facts.ActorOrder: "trader",
-				facts.ActorFill: "recipient", facts.ActorSigned: "signer", facts.ActorDelegated: "delegated account",
+				facts.ActorFill: "recipient", facts.ActorSigned: "signer", facts.ActorRelayed: "signer", facts.ActorDelegated: "delegated account",
 			}[a.ActorKind],
 		)
 	}
@@ -72,7 +72,7 @@ func senderRole(a *facts.Reading) string {
 		return "solver"
 	case facts.ActorFill:
 		return "relayer"
-	case facts.ActorSigned:
+	case facts.ActorSigned, facts.ActorRelayed:
 		return "relayer"
 	}
 	return "sender"

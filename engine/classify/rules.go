@@ -164,7 +164,7 @@ func systemTx(a *facts.Reading) *Opinion {
 
 // safeRejection: the owners of a Safe used up a nonce. What the Safe paid besides is for that.
 func safeRejection(a *facts.Reading) *Opinion {
-	if !a.SafeRejection() || a.InnerFailed {
+	if !a.SafeRejection() {
 		return nil
 	}
 	return &Opinion{Act: facts.ActSafeReject, Matches: a.Find("safe_success"), Frames: []int{a.FrameIndex()}}

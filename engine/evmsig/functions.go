@@ -126,3 +126,17 @@ var (
 
 // SelSafeExec runs a transaction that the owners of a Safe signed: the same since version 0.1.0.
 var SelSafeExec = Func("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)")
+
+// Signed calls of users that relayers bring: native meta-transactions, the forwarders of
+// OpenZeppelin (MinimalForwarder of version 4, ERC2771Forwarder of version 5), of the Gas Station
+// Network and of Biconomy, and Gelato's relay.
+var (
+	SelMetaTransaction     = Func("executeMetaTransaction(address,bytes,bytes32,bytes32,uint8)")
+	SelForward             = Func("execute((address,address,uint256,uint256,uint256,bytes),bytes)")
+	SelForwardSigned       = Func("execute((address,address,uint256,uint256,uint48,bytes,bytes))")
+	SelForwardBatch        = Func("executeBatch((address,address,uint256,uint256,uint48,bytes,bytes)[],address)")
+	SelForwardGSN          = Func("execute((address,address,uint256,uint256,uint256,bytes,uint256),bytes32,bytes32,bytes,bytes)")
+	SelForwardBiconomy     = Func("executeEIP712((address,address,address,uint256,uint256,uint256,uint256,uint256,bytes),bytes32,bytes)")
+	SelForwardBiconomyText = Func("executePersonalSign((address,address,address,uint256,uint256,uint256,uint256,uint256,bytes),bytes)")
+	SelForwardGelato       = Func("sponsoredCallERC2771((uint256,address,bytes,address,uint256,uint256),address,address,uint256,bytes,uint256,uint256,bytes32)")
+)

@@ -11,12 +11,13 @@ import (
 
 // unwrap finds on whose behalf the transaction acted. Most specific first: a user
 // operation, a Safe, a signed order that somebody else settled, a bridge fill, a
-// signed token authorization, a delegated account; else the sender.
+// signed token authorization, a signed call that a relayer brought, a delegated account; else the sender.
 func (a *Reading) unwrap() {
 	a.Sandwich = a.surroundings()
 	switch {
 	case a.Sandwich != nil && a.Sandwich.Leg: // what else it fills on the way, it fills for itself
-	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
+	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapRelayed(),
+		a.unwrapDelegated():
 		a.enter()
 	}
 	a.Actors = Distinct(a.Actors)
@@ -140,7 +141,31 @@ func (a *Reading) unwrapSigned() bool {
 			return a.become(ActorSigned, h.Party[0])
 		}
 	}
-	return false
+	return a.unwrapSignedBelow()
+}
+
+// unwrapSignedBelow takes the signers of authorizations that a contract between brought to the
+// token, where the sender gave and got no tokens itself.
+func (a *Reading) unwrapSignedBelow() bool {
+	var who []common.Address
+	for i := range a.Matches {
+		if h := &a.Matches[i]; h.Act == "authorization" && len(h.Party) > 0 {
+			who = append(who, h.Party[0])
+		}
+	}
+	who = Distinct(who)
+	if len(who) == 0 || len(who) > MaxStrangers || Contains(who, a.Sender) {
+		return false
+	}
+	if out, in := a.NetOf(a.Sender); TokensIn(out) || TokensIn(in) {
+		return false
+	}
+	for _, x := range who {
+		if out, in := a.NetOf(x); len(out) != 1 || len(in) > 0 || out[0].Native() {
+			return false
+		}
+	}
+	return a.become(ActorSigned, who...)
 }
 
 // unwrapDelegated takes an account with EIP-7702 code that somebody called.
@@ -172,7 +197,7 @@ func (a *Reading) delegated(account common.Address) bool {
 // enter finds the call that the actor's account made, so that its target and not the
 // account's own machinery counts as what was called.
 func (a *Reading) enter() {
-	if a.ActorKind == ActorFill || a.ActorKind == ActorOrder || a.ActorKind == ActorSigned {
+	if a.ActorKind == ActorFill || a.ActorKind == ActorOrder || a.ActorKind == ActorSigned || a.ActorKind == ActorRelayed {
 		return
 	}
 	a.Call, a.Function, a.Frame = nil, "", nil

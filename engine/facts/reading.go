@@ -47,6 +47,7 @@ const (
 	ActorOrder     ActorKind = "signed order"
 	ActorFill      ActorKind = "bridge fill"
 	ActorSigned    ActorKind = "signed authorization"
+	ActorRelayed   ActorKind = "signed call"
 	ActorDelegated ActorKind = "EIP-7702 account"
 	ActorContract  ActorKind = "contract of the sender"
 )
@@ -71,7 +72,7 @@ type Reading struct {
 	Call        *CallRule        // what the calldata for entry attempts
 	Function    string           // decoded name of that function
 	Frame       *trace.Frame     // the frame that calls entry, nil when it was not found
-	Ordered     *InnerCall       // what the owners of the Safe signed, when the actor is one and its calldata is known
+	Ordered     *InnerCall       // what the owners of the Safe signed, or the user of a relayer, when that is known
 	InnerFailed bool             // the user's own act failed inside a transaction that succeeded
 	// Operations are those of an ERC-4337 bundle, and failedOps how many of them failed
 	Operations, FailedOperations int

@@ -147,6 +147,11 @@ func (a *stepWriter) opening() string {
 		}
 	case facts.ActorSafe:
 		s += ", running a transaction of Safe " + a.Who(a.Actor)
+	case facts.ActorRelayed:
+		s += ", bringing the signed call of " + a.Who(a.Actor)
+		if len(a.Actors) > 1 {
+			s += " and " + strconv.Itoa(len(a.Actors)-1) + " more"
+		}
 	case facts.ActorOrder:
 		s += ", settling the order of " + a.Who(a.Actor)
 		if len(a.Actors) > 1 {

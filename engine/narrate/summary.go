@@ -25,7 +25,7 @@ func (a *headlineWriter) summarise() string {
 		return s + a.onBehalf()
 	}
 	switch {
-	case a.InnerFailed && a.ActorKind == facts.ActorSafe && a.Ordered != nil && len(a.Out)+len(a.In) == 0:
+	case a.InnerFailed && a.ordered() && len(a.Out)+len(a.In) == 0:
 		return "Inner act failed, the transaction itself succeeded: tried to " + a.sayAsked(a.Actor, a.Ordered) + a.onBehalf()
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
 		return a.calledHeadline(o, via) + a.onBehalf()
@@ -43,6 +43,11 @@ func (a *headlineWriter) summarise() string {
 		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
 	}
 	return s + a.onBehalf()
+}
+
+// ordered reports whether it is known what call the actor signed.
+func (a *headlineWriter) ordered() bool {
+	return a.Ordered != nil && (a.ActorKind == facts.ActorSafe || a.ActorKind == facts.ActorRelayed)
 }
 
 // actHeadline tells the act itself.
@@ -106,6 +111,10 @@ func (a *headlineWriter) onBehalf() string {
 	switch {
 	case len(a.Actors) > 1 && a.ActorKind == facts.ActorUserOp:
 		return ", in a bundle of " + strconv.Itoa(len(a.Actors)) + " smart accounts"
+	case len(a.Actors) > 1 && a.ActorKind == facts.ActorRelayed:
+		return ", in a batch of signed calls of " + strconv.Itoa(len(a.Actors)) + " accounts"
+	case len(a.Actors) > 1 && a.ActorKind == facts.ActorSigned:
+		return ", by signed authorizations of " + strconv.Itoa(len(a.Actors)) + " accounts"
 	case len(a.Actors) > 1:
 		return ", in a batch of " + strconv.Itoa(len(a.Actors)) + " orders"
 	}
@@ -114,7 +123,7 @@ func (a *headlineWriter) onBehalf() string {
 		return ", for smart account " + a.Who(a.Actor)
 	case facts.ActorSafe:
 		return ", for Safe " + a.Who(a.Actor)
-	case facts.ActorOrder:
+	case facts.ActorOrder, facts.ActorRelayed:
 		return ", for " + a.Who(a.Actor)
 	case facts.ActorDelegated:
 		return ", for account " + a.Who(a.Actor)
@@ -238,6 +247,11 @@ func (a *headlineWriter) nftHeadline(via string) string {
 func (a *headlineWriter) transferHeadline() string {
 	if len(a.Out) == 0 && len(a.In) == 0 {
 		return a.zeroTransferHeadline()
+	}
+	if len(a.Actors) > 1 && (a.ActorKind == facts.ActorRelayed || a.ActorKind == facts.ActorSigned) {
+		if s := a.movementsHeadline(3); s != "" {
+			return s // of all of them
+		}
 	}
 	if len(a.Out) == 0 {
 		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
