@@ -219,5 +219,7 @@ func TestReported(t *testing.T) {
 	f("nested_safe", "success transfer/: Sent 2,500 USDC to 0x8146…c668, for Safe 0x95f2…de16")
 	f("forwarder_2771", `success transfer/: Sent 10 "GSL" (0xb3ce…4e42) to 0x8146…c668, for 0x2f3b…dbb1`)
 	f("meta_transaction", "success transfer/: Sent 10 USDC to 0x8146…c668, for 0x2f3b…dbb1")
+	f("multisig_submit_only", "success other/multisig: Submitted transaction 12 to multisig wallet 0xbcaf…d4b0, "+
+		"to send 9,000 USDC to 0x8146…c668; nothing moved yet")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
 }

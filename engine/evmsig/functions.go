@@ -140,3 +140,10 @@ var (
 	SelForwardBiconomyText = Func("executePersonalSign((address,address,address,uint256,uint256,uint256,uint256,uint256,bytes),bytes)")
 	SelForwardGelato       = Func("sponsoredCallERC2771((uint256,address,bytes,address,uint256,uint256),address,address,uint256,bytes,uint256,uint256,bytes32)")
 )
+
+// Wallets of several owners: what one of them submits, confirms, and no longer confirms.
+var (
+	SelSubmitTransaction  = Func("submitTransaction(address,uint256,bytes)")
+	SelConfirmTransaction = Func("confirmTransaction(uint256)")
+	SelRevokeConfirmation = Func("revokeConfirmation(uint256)")
+)

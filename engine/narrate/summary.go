@@ -24,6 +24,11 @@ func (a *headlineWriter) summarise() string {
 	if s := a.describedHeadline(); s != "" {
 		return s + a.onBehalf()
 	}
+	if o.Act == facts.ActMultisig {
+		if s := a.multisigHeadline(o); s != "" {
+			return s + a.onBehalf()
+		}
+	}
 	switch {
 	case a.InnerFailed && a.ordered() && len(a.Out)+len(a.In) == 0:
 		return "Inner act failed, the transaction itself succeeded: tried to " + a.sayAsked(a.Actor, a.Ordered) + a.onBehalf()
