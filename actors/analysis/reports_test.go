@@ -221,5 +221,7 @@ func TestReported(t *testing.T) {
 	f("meta_transaction", "success transfer/: Sent 10 USDC to 0x8146…c668, for 0x2f3b…dbb1")
 	f("multisig_submit_only", "success other/multisig: Submitted transaction 12 to multisig wallet 0xbcaf…d4b0, "+
 		"to send 9,000 USDC to 0x8146…c668; nothing moved yet")
+	f("wash_back_and_forth", "success swap/: Traded back and forth, 6 trades over 1 pool: gave 29.8204 WETH in all, got 29.6414 WETH back "+
+		"and lost 0.178922 WETH, with contract 0x74ec…1f1e")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
 }

@@ -84,6 +84,9 @@ func exchange(a *facts.Reading) *Opinion {
 	if who, benefit := findBeneficiary(a); len(a.Out) > 0 && len(benefit) > 0 {
 		return &Opinion{Act: facts.ActSwap, Matches: swaps, trade: trade{Beneficiary: who, Benefit: benefit}}
 	}
+	if _, ok := a.BackAndForth(swaps); ok {
+		return &Opinion{Act: facts.ActSwap, Matches: swaps}
+	}
 	if len(a.Out)+len(a.In) == 0 || a.ActorKind == facts.ActorContract || a.Call != nil && a.Call.Act == facts.ActSwap || swapName(a) ||
 		a.CalledRouter() {
 		return &Opinion{Act: facts.ActSwap, Matches: swaps, doubt: verdict.SwapSidesUnseen}

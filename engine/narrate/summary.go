@@ -189,6 +189,9 @@ func (a *headlineWriter) isWrap(out, in []facts.Leg) bool {
 // halfSwapHeadline tells a swap of which the actor's movements show one side or none: by its
 // pools, else by what moved between others.
 func (a *headlineWriter) halfSwapHeadline(out, in []facts.Leg, via string) string {
+	if s := a.backAndForthHeadline(via); s != "" {
+		return s
+	}
 	if len(out)+len(in) == 0 {
 		if who, ok := a.soleTrader(); ok {
 			out, in := a.tidy(a.LegsOf(who))
