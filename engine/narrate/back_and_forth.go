@@ -20,7 +20,8 @@ func (a *headlineWriter) backAndForthHeadline(via string) string {
 	}
 	key := b.Lost[0].Key
 	s := "Traded back and forth" + on("on", via) + ", " + api.Count(len(b.Trades), "trade") +
-		" over " + api.Count(len(facts.Distinct(pools)), "pool") + ": gave " + a.Amount(key, b.Gave) + " in all, got " + a.Amount(key, b.Back) + " back and lost " + a.legs(b.Lost)
+		" over " + api.Count(len(facts.Distinct(pools)), "pool") +
+		": gave " + a.Amount(key, b.Gave) + " in all, got " + a.Amount(key, b.Back) + " back and lost " + a.legs(b.Lost)
 	if b.Trader != a.Actor {
 		s += ", with contract " + a.Who(b.Trader)
 	}
