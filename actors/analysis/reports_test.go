@@ -223,5 +223,45 @@ func TestReported(t *testing.T) {
 		"to send 9,000 USDC to 0x8146…c668; nothing moved yet")
 	f("wash_back_and_forth", "success swap/: Traded back and forth, 6 trades over 1 pool: gave 29.8204 WETH in all, got 29.6414 WETH back "+
 		"and lost 0.178922 WETH, with contract 0x74ec…1f1e")
+	f("userop_event_only", "success other/contract_call: Called function 0xdeadbeef of 0xe6c4…b372; no tokens moved, for smart account 0x8681…d9fd")
+	f("userop_unknown_call", "success other/contract_call: Called function 0xdeadbeef of 0xe6c4…b372; no tokens moved, for smart account 0x8681…d9fd")
+	f("userop_token_paymaster", "success transfer/: Sent 7 USDC to 0x8146…c668, for smart account 0x8681…d9fd; paid 0.05 USDC for gas to 0xf2f3…74bf")
+	f("celo_cip64", "success transfer/: Sent 10 USDm to 0x8146…c668")
+	f("celo_native_fee_in_token", "success transfer/: Sent 3 CELO to 0x8146…c668")
+	f("celo_failed_fee_in_token", `reverted transfer/: Failed attempt to send 10 USDm to 0x8146…c668: reverted: "transfer value exceeded balance of sender"`)
+	f("kaia_fee_payer", "success transfer/: Sent 2 KAIA to 0x8146…c668")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
+}
+
+// TestReportedFees: who paid what for the execution, by the steps of a transaction.
+func TestReportedFees(t *testing.T) {
+	_, all := reportedIn(t, "cases")
+	f := func(name string, want ...string) {
+		t.Helper()
+		r := all[name]
+		if r == nil {
+			t.Errorf("no file %s", name)
+			return
+		}
+		var got []string
+		for _, s := range r.explain(t).StepsDetail {
+			if s.Kind != "fee" && s.Kind != "userop" {
+				continue
+			}
+			x := s.Kind + " " + s.Actor.String()[:6]
+			for _, amount := range s.Amounts {
+				x += " " + amount.RawAmount + " " + amount.TokenSymbol
+			}
+			got = append(got, x)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\ngot  %q\nwant %q", name, got, want)
+		}
+	}
+	f("celo_cip64", "fee 0x2f3b 300000000000000 USDm")
+	f("celo_native_fee_in_token", "fee 0x2f3b 300000000000000 USDm")
+	f("celo_failed_fee_in_token", "fee 0x2f3b 300000000000000 USDm")
+	f("kaia_fee_payer", "fee 0xbca2 775000000000000 KAIA")
+	f("userop_token_paymaster", "fee 0x8681 50000 USDC", "userop 0x8681 1000000000000000 ETH", "fee 0xd791 7000000000000000 ETH")
+	f("safe_rejection_refund", "fee 0x2dd5 65000000000000 ETH", "fee 0x2a4e 1800000000000000 ETH")
 }

@@ -30,6 +30,14 @@ func (celo) Fee(h Head) FeeRule {
 	return FeeRule{AddL1Fee: true, L1FeeVault: opL1FeeVault}.bedrock(h)
 }
 
+// celoFeeHandler gets the base fee.
+var celoFeeHandler = address("0xcD437749E43A154C07F3553504c68fBfD56B8778")
+
+// TokenFeeTakers: the token moves the tip and the base fee by itself (CIP-64).
+func (celo) TokenFeeTakers() []common.Address {
+	return []common.Address{*opSequencerVault, *celoFeeHandler}
+}
+
 // NativeToken is GoldToken.
 func (celo) NativeToken() *common.Address { return goldToken }
 

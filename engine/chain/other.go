@@ -13,6 +13,7 @@ func (generic) Name() string                             { return "other" }
 func (generic) TxType(uint64) TxType                     { return TxType{} }
 func (generic) Housekeeping(uint64, common.Address) bool { return false }
 func (generic) Fee(Head) FeeRule                         { return FeeRule{} }
+func (generic) TokenFeeTakers() []common.Address         { return nil }
 func (generic) NativeToken() *common.Address             { return nil }
 func (generic) NativeLogs() NativeLogs                   { return NativeLogsRepeat }
 func (generic) EIP6780(h Head) bool                      { return h.Cancun }

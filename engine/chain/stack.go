@@ -25,6 +25,9 @@ type Stack interface {
 	// Fee is the rule for the fees of a block. Latest gives the rule of today.
 	Fee(h Head) FeeRule
 
+	// TokenFeeTakers are the accounts that get fees which are paid in tokens.
+	TokenFeeTakers() []common.Address
+
 	// NativeToken is the contract under which the native coin is a token too, nil
 	// where there is none. A log of it and the value of a call may be the same
 	// movement: NativeLogs says which.

@@ -161,8 +161,9 @@ func riskInner(a *facts.Reading) []verdict.Risk {
 	switch {
 	case !a.InnerFailed:
 		return nil
-	case a.Operations > 1:
-		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationsFailed, verdict.Int(a.FailedOperations), verdict.Int(a.Operations))}
+	case len(a.OperationList) > 1:
+		failed, all := verdict.Int(a.FailedOperations), verdict.Int(len(a.OperationList))
+		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationsFailed, failed, all)}
 	case a.ActorKind == facts.ActorUserOp:
 		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationFailed)}
 	}

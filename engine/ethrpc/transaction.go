@@ -104,6 +104,8 @@ func readTail(r *rpcjson.Reader, t *Transaction, name []byte) {
 		t.IsSystemTx = r.Bool()
 	case "feeCurrency":
 		t.FeeCurrency = r.AddressPtr()
+	case "feePayer":
+		t.FeePayer = r.AddressPtr()
 	default:
 		r.Skip()
 	}

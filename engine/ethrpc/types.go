@@ -37,6 +37,7 @@ type Transaction struct {
 	IsSystemTx bool
 
 	FeeCurrency *common.Address // Celo: the token the fee is paid in; nil: the native coin
+	FeePayer    *common.Address // Kaia, Tempo: who pays the fee; nil: the sender, or the node does not say
 }
 
 // Pending reports whether the transaction is known but in no block.

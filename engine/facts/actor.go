@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 	"txlens/engine/decode"
 	"txlens/engine/evmsig"
@@ -52,27 +53,17 @@ func (a *Reading) become(how ActorKind, who ...common.Address) bool {
 	return true
 }
 
-// unwrapUserOps takes the senders of ERC-4337 operations. The event counts from an
-// entry point that is known, or that was called with a bundle.
+// unwrapUserOps takes the senders of ERC-4337 operations.
 func (a *Reading) unwrapUserOps() bool {
-	bundled := a.Call != nil && a.Call.Act == ActUserOps
 	var who, failed []common.Address // those whose operation did something come first
-	for i := range a.Matches {
-		h := &a.Matches[i]
-		if h.Act != "userop" || len(h.Party) == 0 {
-			continue
-		}
-		if !a.entryPoint(h.Emitter) && !(bundled && a.Tx.To != nil && h.Emitter == *a.Tx.To) {
-			continue
-		}
-		// success is the second word of the data: nonce, success, cost, gas
-		if w := evmsig.Word(a.Receipt.Logs[h.Log].Data, 1); w != nil && w[31] == 0 {
-			failed = append(failed, h.Party[0])
+	for i := range a.OperationList {
+		if o := &a.OperationList[i]; o.Failed {
+			failed = append(failed, o.Account)
 		} else {
-			who = append(who, h.Party[0])
+			who = append(who, o.Account)
 		}
 	}
-	a.InnerFailed, a.Operations, a.FailedOperations = len(failed) > 0, len(who)+len(failed), len(failed)
+	a.InnerFailed, a.FailedOperations = len(failed) > 0, len(failed)
 	return a.become(ActorUserOp, append(who, failed...)...)
 }
 
@@ -224,7 +215,7 @@ func (a *Reading) firstCallOf(account common.Address) *trace.Frame {
 		if f.Kind != trace.Call || f.From != account || !f.HasTo || f.To == account || f.Depth == 0 && a.ActorKind != ActorSender {
 			continue
 		}
-		if a.entryPoint(f.To) {
+		if a.entryPoint(f.To) || a.paysForGas(f) {
 			continue
 		}
 		if len(f.Input) >= 4 || !f.Value.IsZero() {
@@ -232,6 +223,30 @@ func (a *Reading) firstCallOf(account common.Address) *trace.Frame {
 		}
 	}
 	return nil
+}
+
+// paysForGas reports whether a call of an account is no part of what it was to do: it
+// belongs to the check of an operation, or lets its paymaster or a refund be paid.
+func (a *Reading) paysForGas(f *trace.Frame) bool {
+	if f.Index < len(a.framePhases) && (a.framePhases[f.Index] == phaseValidation || a.framePhases[f.Index] == phasePaymaster) {
+		return true
+	}
+	if slices.Contains(a.refundCalls, f) {
+		return true
+	}
+	switch evmsig.Called(f.Input) {
+	case evmsig.SelTransfer, evmsig.SelApprove, evmsig.SelIncreaseAllowance:
+		payee, ok := evmsig.Address(evmsig.Word(f.Input[4:], 0))
+		return ok && a.paymasterOf(f.From, payee)
+	}
+	return false
+}
+
+// paymasterOf reports whether a paymaster paid for an operation of an account.
+func (a *Reading) paymasterOf(account, who common.Address) bool {
+	return slices.ContainsFunc(a.OperationList, func(o Operation) bool {
+		return o.Account == account && o.Paymaster == who && who != account && who != common.Address{}
+	})
 }
 
 // Failure is what is decoded of a failed frame, nil when nothing is.

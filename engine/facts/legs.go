@@ -14,22 +14,6 @@ func (a *Reading) LegsOf(addr common.Address) (out, in []Leg) {
 	return out, in
 }
 
-// prefunded is what a smart account paid its entry point for the gas of its operation:
-// a fee, and no part of what the operation did. A deposit for later is a call.
-func (a *Reading) prefunded(addr common.Address) *big.Int {
-	sum := new(big.Int)
-	if a.ActorKind != ActorUserOp || a.Flow == nil || a.Tree == nil || !Contains(a.Actors, addr) {
-		return sum
-	}
-	for i := range a.Flow.Moves {
-		m := &a.Flow.Moves[i]
-		if m.Kind == flow.MoveCall && m.From == addr && m.Frame >= 0 && a.entryPoint(m.To) && len(a.Tree.Frames[m.Frame].Input) == 0 {
-			sum.Add(sum, m.Amount)
-		}
-	}
-	return sum
-}
-
 // NetOf is legsOf without where the legs came from.
 func (a *Reading) NetOf(addr common.Address) (out, in []Leg) {
 	c := a.Changes[addr]
@@ -52,7 +36,6 @@ func (a *Reading) NetOf(addr common.Address) (out, in []Leg) {
 			}
 		}
 	}
-	native.Add(native, a.prefunded(addr))
 	add := func(key flow.TokenKey, n *big.Int) {
 		l := Leg{Key: key, Amount: new(big.Int).Abs(n)}
 		if n.Sign() < 0 {

@@ -74,9 +74,18 @@ type Reading struct {
 	Frame       *trace.Frame     // the frame that calls entry, nil when it was not found
 	Ordered     *InnerCall       // what the owners of the Safe signed, or the user of a relayer, when that is known
 	InnerFailed bool             // the user's own act failed inside a transaction that succeeded
-	// Operations are those of an ERC-4337 bundle, and failedOps how many of them failed
-	Operations, FailedOperations int
-	Out, In                      []Leg // of the actor, the fee put back
+	// OperationList are the operations of an ERC-4337 bundle in the order of their events, and
+	// FailedOperations is how many of them failed.
+	OperationList    []Operation
+	FailedOperations int
+
+	// Costs are the movements that paid for the execution, in the order of their logs; the
+	// Flow is without them.
+	Costs       []Cost
+	framePhases []phase        // of the frames of a bundle; nil where there is none
+	refundCalls []*trace.Frame // by which Safes paid refunds
+
+	Out, In []Leg // of the actor, the fee put back
 
 	Trader   common.Address // the contract whose movements count, when not the actor's own
 	Sandwich *Sandwich      // nil: none, or not looked for
@@ -107,12 +116,6 @@ func Read(f *Input) *Reading {
 	if f.Chain != nil {
 		a.chainID = f.Chain.ID
 	}
-	if f.Flow != nil && len(f.Flow.Changes) > 0 {
-		a.Changes = make(map[common.Address]*flow.Change, len(f.Flow.Changes))
-		for i := range f.Flow.Changes {
-			a.Changes[f.Flow.Changes[i].Address] = &f.Flow.Changes[i]
-		}
-	}
 	a.Sender = f.Tx.From
 	a.Actor = a.Sender
 	if f.Tx.To != nil {
@@ -123,9 +126,16 @@ func Read(f *Input) *Reading {
 		a.Frame = f.Tree.Root
 	}
 	a.Function = a.NameOfCall(a.Frame)
+	a.indexChanges()
+	if f.Succeeded {
+		a.collect()
+		a.findOperations()
+	}
+	if a.setCostsAside() {
+		a.indexChanges()
+	}
 	switch {
 	case f.Succeeded:
-		a.collect()
 		a.unwrap()
 		a.mark()
 		a.measure()
@@ -134,6 +144,17 @@ func Read(f *Input) *Reading {
 		a.Actors = []common.Address{a.Actor}
 	}
 	return a
+}
+
+func (a *Reading) indexChanges() {
+	if a.Flow == nil || len(a.Flow.Changes) == 0 {
+		a.Changes = nil
+		return
+	}
+	a.Changes = make(map[common.Address]*flow.Change, len(a.Flow.Changes))
+	for i := range a.Flow.Changes {
+		a.Changes[a.Flow.Changes[i].Address] = &a.Flow.Changes[i]
+	}
 }
 
 // NameOfCall is the decoded function name of a frame, empty when unknown.

@@ -40,6 +40,9 @@ func (c *computation) fees() {
 		return // paid out of the ticket's escrow; native has noted it
 	}
 	f := newFee(c.Tx.From)
+	if c.Tx.FeePayer != nil {
+		f.Payer = *c.Tx.FeePayer
+	}
 	c.out.Fee = f
 	if c.txType.ZeroFee {
 		return

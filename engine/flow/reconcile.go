@@ -19,6 +19,9 @@ func (c *computation) reconcile() {
 	}
 	c.out.Reconciled = true
 	c.out.Mismatches = c.mismatches()
+	if c.payerFromDiff() {
+		c.out.Mismatches = c.mismatches()
+	}
 	if c.recipientsFromDiff() {
 		c.out.Mismatches = nil
 	}
@@ -70,6 +73,50 @@ func recordedNet(d *ethrpc.StateDiff, a common.Address) (n *big.Int, said bool) 
 		n.Sub(n, pre.Balance)
 	}
 	return n, true
+}
+
+// payerFromDiff finds the account that paid the fee in the place of the sender: the sender
+// has the whole fee more than computed, and just one other account has as much less.
+func (c *computation) payerFromDiff() bool {
+	f := c.out.Fee
+	if f == nil || f.Total.Sign() == 0 || f.Payer != c.Tx.From {
+		return false
+	}
+	var payer *Mismatch
+	spared := false
+	for i := range c.out.Mismatches {
+		m := &c.out.Mismatches[i]
+		less := new(big.Int).Sub(m.Ledger, m.Recorded)
+		switch {
+		case m.Address == f.Payer:
+			spared = less.CmpAbs(f.Total) == 0 && less.Sign() < 0
+		case less.Sign() < 0: // a recipient of the fee
+		case payer != nil || less.Cmp(f.Total) != 0:
+			return false
+		default:
+			payer = m
+		}
+	}
+	if !spared || payer == nil {
+		return false
+	}
+	c.payFee(payer.Address)
+	return true
+}
+
+// payFee makes another account than the sender the payer of the fee that is booked.
+func (c *computation) payFee(payer common.Address) {
+	f := c.out.Fee
+	c.bal.account(f.Payer).in.addBig(f.Total)
+	for i := range c.out.Moves {
+		if m := &c.out.Moves[i]; m.Kind == MoveFee {
+			m.From = payer
+		}
+	}
+	f.Payer = payer
+	a := c.bal.account(payer)
+	a.out.addBig(f.Total)
+	a.touched = true
 }
 
 // recipientsFromDiff turns credits that the ledger cannot explain into shares of

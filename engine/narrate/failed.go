@@ -168,9 +168,7 @@ func (a *stepWriter) failedSteps() *narrative {
 		n.add(s.text(), Place{At: -1, Detail: s.about})
 	}
 	n.add(a.undone(), Place{At: AtEnd, Detail: Detail{Kind: KindNote}})
-	if fee := a.feeStep(); fee != "" {
-		n.add(fee, a.feePlace())
-	}
+	a.addFee(n)
 	return n
 }
 

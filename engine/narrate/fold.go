@@ -145,8 +145,3 @@ func (a *stepWriter) moveDetail(t *flow.Transfer) Detail {
 	}
 	return d
 }
-
-// feePlace is that of the step of the fee.
-func (a *stepWriter) feePlace() Place {
-	return Place{At: AtEnd, Detail: Detail{Kind: KindFee, Actor: &a.Flow.Fee.Payer, Amounts: []verdict.Amount{{N: a.Flow.Fee.Total}}}}
-}

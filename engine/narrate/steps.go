@@ -74,6 +74,7 @@ func (a *stepWriter) narrate() *narrative {
 	before := a.LogsBefore()
 	folded := a.foldable()
 	steps = append(steps, a.moveSteps(before, folded)...)
+	steps = append(steps, a.costSteps(before)...)
 	steps = append(steps, a.transferSteps(folded)...)
 	steps = append(steps, a.batchSteps()...)
 	steps = append(steps, a.hitSteps(folded)...)
@@ -84,9 +85,7 @@ func (a *stepWriter) narrate() *narrative {
 	steps = append(steps, a.creationSteps(before)...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
 	out := a.tell(steps)
-	if fee := a.feeStep(); fee != "" {
-		out.add(fee, a.feePlace())
-	}
+	a.addFee(out)
 	return out
 }
 
@@ -256,6 +255,9 @@ func (a *stepWriter) hitSteps(folded *folding) (steps []step) {
 		} else if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
 			s.about.Actor = &h.Party[0]
 		}
+		if o := a.operationAt(h.Log); o != nil && o.Cost != nil {
+			s.about.Amounts = []verdict.Amount{{N: o.Cost}}
+		}
 		if h.Log == facts.NoLog {
 			s.at, s.log, s.frame = 2*h.Frame+1, 0, h.Frame+1
 		}
@@ -288,9 +290,9 @@ func (a *stepWriter) sayHit(h *facts.Match) string {
 		}
 	case "userop":
 		if w := evmsig.Word(a.EventOf(h).Data, 1); w != nil && w[31] == 0 {
-			return "The user operation of " + a.whoParty(h) + " failed at " + place
+			return "The user operation of " + a.whoParty(h) + " failed at " + place + a.operationCost(h)
 		}
-		return "The user operation of " + a.whoParty(h) + " ended at " + place
+		return "The user operation of " + a.whoParty(h) + " ended at " + place + a.operationCost(h)
 	case "userop_revert":
 		return "The call of the user operation reverted"
 	case "safe_success":
@@ -432,11 +434,20 @@ func (a *stepWriter) creationSteps(before []int) (steps []step) {
 	return steps
 }
 
-func (a *stepWriter) feeStep() string {
-	if a.Flow == nil || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || a.Flow.Fee.Total.Sign() == 0 {
-		return ""
+// addFee adds the step of the chain's own fee, in its coin or in a token.
+func (a *stepWriter) addFee(n *narrative) {
+	if a.Flow == nil {
+		return
 	}
-	return a.Who(a.Flow.Fee.Payer) + " paid a fee of " + a.Amount(flow.TokenKey{}, a.Flow.Fee.Total) + "."
+	if f := a.Flow.Fee; f != nil && f.Total != nil && f.Total.Sign() != 0 {
+		n.add(a.Who(f.Payer)+" paid a fee of "+a.Amount(flow.TokenKey{}, f.Total)+".",
+			Place{At: AtEnd, Detail: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{N: f.Total}}}})
+		return
+	}
+	if payer, fee, logs := a.tokenFee(); fee != nil {
+		n.add(a.Who(payer)+" paid a fee of "+a.Amount(fee.Key, fee.N)+".",
+			Place{At: AtEnd, Logs: logs, Detail: Detail{Kind: KindFee, Actor: &payer, Amounts: []verdict.Amount{*fee}}})
+	}
 }
 
 // tracedSteps are the movements that a call trace shows and no receipt confirms.

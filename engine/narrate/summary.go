@@ -22,7 +22,7 @@ func (a *headlineWriter) summarise() string {
 		via = protocol.NameOf(*a.v.Protocol)
 	}
 	if s := a.describedHeadline(); s != "" {
-		return s + a.onBehalf()
+		return s + a.onBehalf() + a.costTail()
 	}
 	if o.Act == facts.ActMultisig {
 		if s := a.multisigHeadline(o); s != "" {
@@ -33,7 +33,7 @@ func (a *headlineWriter) summarise() string {
 	case a.InnerFailed && a.ordered() && len(a.Out)+len(a.In) == 0:
 		return "Inner act failed, the transaction itself succeeded: tried to " + a.sayAsked(a.Actor, a.Ordered) + a.onBehalf()
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
-		return a.calledHeadline(o, via) + a.onBehalf()
+		return a.calledHeadline(o, via) + a.onBehalf() + a.costTail()
 	case o.Act == facts.ActNote, o.Act == facts.ActTransfer && a.NoCodeRan():
 		return a.sumNote()
 	}
@@ -42,12 +42,12 @@ func (a *headlineWriter) summarise() string {
 		s += ", by contract " + a.Who(at)
 	}
 	switch {
-	case a.InnerFailed && a.FailedOperations < a.Operations:
+	case a.InnerFailed && a.FailedOperations < len(a.OperationList):
 		s = a.failedOfBundle() + ", the transaction itself succeeded: " + lowerFirst(s)
 	case a.InnerFailed:
 		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
 	}
-	return s + a.onBehalf()
+	return s + a.onBehalf() + a.costTail()
 }
 
 // ordered reports whether it is known what call the actor signed.
@@ -101,7 +101,7 @@ func (a *headlineWriter) actHeadline(o *classify.Opinion, via string) string {
 
 // failedOfBundle says how many operations of a bundle failed.
 func (a *headlineWriter) failedOfBundle() string {
-	return strconv.Itoa(a.FailedOperations) + " of " + strconv.Itoa(a.Operations) + " user operations failed"
+	return strconv.Itoa(a.FailedOperations) + " of " + strconv.Itoa(len(a.OperationList)) + " user operations failed"
 }
 
 func lowerFirst(s string) string {

@@ -93,6 +93,7 @@ type Tree struct {
 	Failed  int      // frames of the original trace with Status Failed
 	Markers []*Marker
 	HasLogs bool     // the source attached logs to frames
+	Loose   []int    // receipt positions of logs that no frame of the source has, although it has those of frames
 	Notes   []string // logs that could not be matched, and what was omitted
 
 	joined bool

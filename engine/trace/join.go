@@ -39,6 +39,9 @@ func (t *Tree) JoinLogs(rc *ethrpc.Receipt) {
 	if len(free) <= j.omitted && t.HasLogs {
 		return // they belong to the frames left out
 	}
+	if t.HasLogs {
+		t.Loose = free
+	}
 	t.assign(rc, free)
 }
 

@@ -1,0 +1,422 @@
+package facts
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+
+	"txlens/engine/evmsig"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// CostKind says why a movement is a cost of execution.
+type CostKind string
+
+// Kinds of costs.
+const (
+	CostPrefund   CostKind = "prefund"   // an account or a paymaster fills its deposit at the entry point
+	CostPayout    CostKind = "payout"    // the entry point pays the bundler for the gas
+	CostPaymaster CostKind = "paymaster" // a paymaster takes tokens of the account for the gas, or gives some back
+	CostRefund    CostKind = "refund"    // a Safe pays back the gas of who sent its transaction
+	CostFeeToken  CostKind = "fee token" // the chain takes its fee in a token
+	CostSponsor   CostKind = "sponsor"   // tokens for the account that paid the fee of the chain
+)
+
+// Cost is a movement that pays for the execution of the transaction beside the fee in the
+// native coin, or gives a part of such a payment back. It is no part of what the
+// transaction did: Reading.Flow is without it.
+type Cost struct {
+	Kind     CostKind
+	Payer    common.Address
+	Receiver common.Address // zero: burnt
+	Key      flow.TokenKey
+	Amount   *big.Int
+	Log      int // receipt position of the transfer; NoLog for native coin
+	Frame    int // of native coin; -1 for tokens
+}
+
+// costFinder collects the movements that are costs.
+type costFinder struct {
+	*Reading
+	costs     []Cost
+	moves     map[int]bool // indices of Flow.Moves
+	transfers map[int]bool // indices of Flow.Transfers
+	logFrames map[int]*trace.Frame
+}
+
+// setCostsAside finds the costs of execution and takes their movements out of the flow. It
+// reports whether there are any.
+func (a *Reading) setCostsAside() bool {
+	if a.Flow == nil || a.NoReceipt {
+		return false
+	}
+	c := &costFinder{Reading: a, moves: map[int]bool{}, transfers: map[int]bool{}}
+	c.feeTokens()
+	if a.Succeeded {
+		c.operations()
+		c.safes()
+		c.sponsor()
+	}
+	if len(c.moves)+len(c.transfers) == 0 {
+		return false
+	}
+	slices.SortStableFunc(c.costs, func(x, y Cost) int { return x.Log - y.Log })
+	a.Costs = c.costs
+	in := *a.Input
+	in.Flow = c.without()
+	a.Input = &in
+	return true
+}
+
+func (c *costFinder) move(kind CostKind, i int) {
+	if c.moves[i] {
+		return
+	}
+	m := &c.Flow.Moves[i]
+	c.moves[i] = true
+	c.costs = append(c.costs, Cost{kind, m.From, m.To, flow.TokenKey{}, m.Amount, NoLog, m.Frame})
+}
+
+func (c *costFinder) transfer(kind CostKind, i int) {
+	if c.transfers[i] {
+		return
+	}
+	t := &c.Flow.Transfers[i]
+	c.transfers[i] = true
+	c.costs = append(c.costs, Cost{kind, t.From, t.To, TransferKey(t), t.Amount, t.Log, -1})
+}
+
+// payable reports whether a transfer may pay for something: fungible tokens do. What is
+// the native coin in the form of a token is booked as that.
+func (c *costFinder) payable(t *flow.Transfer) bool {
+	if c.Chain != nil {
+		if n := c.Chain.Stack.NativeToken(); n != nil && *n == t.Token {
+			return false
+		}
+	}
+	return t.Standard == flow.ERC20 && !c.NoLogs
+}
+
+// frameOf is the frame that has a log of the receipt; nil where none does.
+func (c *costFinder) frameOf(log int) *trace.Frame {
+	if c.logFrames == nil {
+		c.logFrames = map[int]*trace.Frame{}
+		if c.Tree != nil {
+			for _, f := range c.Tree.Frames {
+				for i := range f.Logs {
+					if at := f.Logs[i].Receipt; at >= 0 {
+						c.logFrames[at] = f
+					}
+				}
+			}
+		}
+	}
+	return c.logFrames[log]
+}
+
+// operations are the costs of ERC-4337: what fills a deposit while an operation is checked,
+// what the bundler gets, and what a paymaster does for its own account.
+func (c *costFinder) operations() {
+	if len(c.OperationList) == 0 {
+		return
+	}
+	c.framePhases = c.findPhases()
+	phases := c.framePhases
+	entry, account, paymasters := map[common.Address]bool{}, map[common.Address]bool{}, map[common.Address][]common.Address{} // of an account
+	for i := range c.OperationList {
+		o := &c.OperationList[i]
+		entry[o.EntryPoint], account[o.Account] = true, true
+		if o.Paymaster != (common.Address{}) && o.Paymaster != o.Account {
+			paymasters[o.Account] = append(paymasters[o.Account], o.Paymaster)
+		}
+	}
+	if phases != nil {
+		for i := range c.Flow.Moves {
+			m := &c.Flow.Moves[i]
+			if m.Frame < 0 || m.Frame >= len(phases) || m.Kind == flow.MoveFee {
+				continue
+			}
+			switch p := phases[m.Frame]; {
+			case p == phasePaymaster, p == phaseValidation && entry[m.To]:
+				c.move(CostPrefund, i)
+			case p == phaseNone && account[m.From] && entry[m.To] && len(c.Tree.Frames[m.Frame].Input) == 0:
+				c.move(CostPrefund, i) // a deposit for later is a call, or a part of the operation
+			case p == phasePayout:
+				c.move(CostPayout, i)
+			}
+		}
+	}
+	for i := range c.Flow.Transfers {
+		t := &c.Flow.Transfers[i]
+		if !c.payable(t) {
+			continue
+		}
+		if phases != nil {
+			if f := c.frameOf(t.Log); f != nil && phases[f.Index] == phasePaymaster {
+				c.transfer(CostPaymaster, i)
+				continue
+			}
+		}
+		if Contains(paymasters[t.From], t.To) {
+			c.transfer(CostPaymaster, i)
+		}
+	}
+}
+
+// The words of the arguments of execTransaction of a Safe.
+const (
+	safeGasPrice = 6
+	safeGasToken = 7
+	safeReceiver = 8
+)
+
+// safes are the refunds of Safes: with a gas price above zero, the last call of
+// execTransaction but one of a guard pays refundReceiver, or who sent the transaction.
+func (c *costFinder) safes() {
+	ran := map[common.Address]bool{}
+	for i := range c.Matches {
+		if h := &c.Matches[i]; h.Act == "safe_success" || h.Act == "safe_failure" {
+			ran[h.Emitter] = true
+		}
+	}
+	if len(ran) == 0 || !c.HasTrace() {
+		return
+	}
+	coin := map[int]int{} // of a frame
+	for i := range c.Flow.Moves {
+		if m := &c.Flow.Moves[i]; m.Frame >= 0 && m.Kind != flow.MoveFee {
+			coin[m.Frame] = i
+		}
+	}
+	token := map[*trace.Frame]int{}
+	for _, f := range c.Tree.Frames {
+		safe := f.To
+		if f.Kind == trace.DelegateCall {
+			safe = f.From
+		}
+		if !ran[safe] || f.Status != trace.OK || !evmsig.SelSafeExec.Begins(f.Input) {
+			continue
+		}
+		pay := c.refundCall(f, safe)
+		if pay == nil {
+			continue
+		}
+		c.refundCalls = append(c.refundCalls, pay)
+		if i, ok := coin[pay.Index]; ok {
+			c.move(CostRefund, i)
+			continue
+		}
+		if len(token) == 0 {
+			for i := range c.Flow.Transfers {
+				if g := c.frameOf(c.Flow.Transfers[i].Log); g != nil {
+					token[g] = i
+				}
+			}
+		}
+		for g, end := pay, false; !end; {
+			if i, ok := token[g]; ok && c.payable(&c.Flow.Transfers[i]) && c.Flow.Transfers[i].From == safe {
+				c.transfer(CostRefund, i)
+			}
+			if end = len(g.Children) != 1; !end { // a token behind a proxy
+				g = g.Children[0]
+			}
+		}
+	}
+}
+
+// refundCall is the call by which a Safe pays its refund; nil where it pays none.
+func (c *costFinder) refundCall(f *trace.Frame, safe common.Address) *trace.Frame {
+	args := f.Input[4:]
+	price := evmsig.Word(args, safeGasPrice)
+	if price == nil || AllZero(price) {
+		return nil
+	}
+	gasToken, _ := evmsig.Address(evmsig.Word(args, safeGasToken))
+	to, _ := evmsig.Address(evmsig.Word(args, safeReceiver))
+	if to == (common.Address{}) {
+		to = c.Sender
+	}
+	calls := 0
+	var last *trace.Frame
+	for _, x := range f.Children {
+		if x.Kind == trace.StaticCall || x.Kind == trace.DelegateCall && SameCall(f, x) {
+			continue
+		}
+		calls++
+		if calls == 1 || x.Kind != trace.Call || x.From != safe || x.Status != trace.OK { // the first one is the Safe's own transaction
+			continue
+		}
+		switch {
+		case gasToken == (common.Address{}) && x.To == to && len(x.Input) == 0 && !x.Value.IsZero():
+			last = x
+		case gasToken != (common.Address{}) && x.To == gasToken && evmsig.SelTransfer.Begins(x.Input) && len(x.Input) >= 68:
+			if payee, ok := evmsig.Address(x.Input[4:36]); ok && payee == to {
+				last = x
+			}
+		}
+	}
+	return last
+}
+
+// feeTokens are the transfers by which a chain takes its fee in a token: logs that no call
+// emitted. Where the trace has no logs, those to whom the chain pays its fees tell.
+func (c *costFinder) feeTokens() {
+	if c.Chain == nil || c.Receipt == nil || c.NoLogs || !c.Chain.Stack.TxType(c.Tx.Type).FeeInToken {
+		return
+	}
+	outside := map[int]bool{}
+	known := c.Tree != nil && c.Tree.HasLogs
+	if known {
+		for _, at := range c.Tree.Loose {
+			outside[at] = true
+		}
+	}
+	takers := c.Chain.Stack.TokenFeeTakers()
+	if !known {
+		c.feeEnds(takers, outside)
+	}
+	for i := range c.Flow.Transfers {
+		t := &c.Flow.Transfers[i]
+		if !c.payable(t) {
+			continue
+		}
+		if outside[t.Log] {
+			c.transfer(CostFeeToken, i)
+		}
+	}
+}
+
+// feeEnds finds the logs of the fee by who takes it: at the end of the receipt what the
+// takers got, before it what the payer got back, and at its start what was burnt of the
+// payer's tokens.
+func (c *costFinder) feeEnds(takers []common.Address, outside map[int]bool) {
+	var last, first *flow.Transfer
+	for i := range c.Flow.Transfers {
+		t := &c.Flow.Transfers[i]
+		if Contains(takers, t.To) || Contains(takers, t.From) {
+			outside[t.Log] = true
+			if first == nil {
+				first = t
+			}
+			last = t
+		}
+	}
+	if last == nil {
+		return
+	}
+	for i := range c.Flow.Transfers {
+		t, zero := &c.Flow.Transfers[i], common.Address{}
+		switch {
+		case t.Token != last.Token:
+		case t.From == zero && t.To == c.Sender && t.Log == first.Log-1, t.To == zero && t.From == c.Sender && t.Log == 0:
+			outside[t.Log] = true
+		}
+	}
+}
+
+// sponsor are the tokens that the sender gave the account that paid the fee of the chain
+// in its place.
+func (c *costFinder) sponsor() {
+	if c.Flow.Fee == nil || c.Flow.Fee.Payer == c.Sender || c.Flow.Fee.Total == nil || c.Flow.Fee.Total.Sign() == 0 {
+		return
+	}
+	for i := range c.Flow.Transfers {
+		if t := &c.Flow.Transfers[i]; c.payable(t) && t.From == c.Sender && t.To == c.Flow.Fee.Payer {
+			c.transfer(CostSponsor, i)
+		}
+	}
+}
+
+// without is the flow without the costs.
+func (c *costFinder) without() *flow.Flow {
+	f := *c.Flow
+	f.Moves, f.Transfers = nil, nil
+	more := map[common.Address]map[flow.TokenKey]*big.Int{}
+	book := func(who common.Address, key flow.TokenKey, n *big.Int, sign int) {
+		if more[who] == nil {
+			more[who] = map[flow.TokenKey]*big.Int{}
+		}
+		if more[who][key] == nil {
+			more[who][key] = new(big.Int)
+		}
+		if sum := more[who][key]; sign < 0 {
+			sum.Sub(sum, n)
+		} else {
+			sum.Add(sum, n)
+		}
+	}
+	for i := range c.Flow.Moves {
+		if m := &c.Flow.Moves[i]; !c.moves[i] {
+			f.Moves = append(f.Moves, *m)
+		} else {
+			book(m.From, flow.TokenKey{}, m.Amount, 1)
+			book(m.To, flow.TokenKey{}, m.Amount, -1)
+		}
+	}
+	for i := range c.Flow.Transfers {
+		if t := &c.Flow.Transfers[i]; !c.transfers[i] {
+			f.Transfers = append(f.Transfers, *t)
+		} else {
+			book(t.From, TransferKey(t), t.Amount, 1)
+			book(t.To, TransferKey(t), t.Amount, -1)
+		}
+	}
+	f.Changes = make([]flow.Change, 0, len(c.Flow.Changes)+len(more))
+	for _, x := range c.Flow.Changes {
+		if own := more[x.Address]; own != nil {
+			x.Deltas = shifted(x.Deltas, own)
+			delete(more, x.Address)
+		}
+		if len(x.Deltas) > 0 {
+			f.Changes = append(f.Changes, x)
+		}
+	}
+	f.Changes = append(f.Changes, c.unseen(more)...)
+	return &f
+}
+
+// unseen are the changes of accounts whose movements came to nothing with the costs.
+func (c *costFinder) unseen(more map[common.Address]map[flow.TokenKey]*big.Int) (list []flow.Change) {
+	for i := range c.costs {
+		for _, who := range [2]common.Address{c.costs[i].Payer, c.costs[i].Receiver} {
+			own := more[who]
+			if own == nil || who == (common.Address{}) {
+				continue
+			}
+			delete(more, who)
+			if d := shifted(nil, own); len(d) > 0 {
+				list = append(list, flow.Change{Address: who, Deltas: d})
+			}
+		}
+	}
+	return list
+}
+
+// shifted adds amounts to movements; the native coin stays first, and the tokens in their
+// order.
+func shifted(list []flow.Delta, more map[flow.TokenKey]*big.Int) (out []flow.Delta) {
+	for _, d := range list {
+		if n := more[d.Key]; n != nil {
+			d.Amount = new(big.Int).Add(d.Amount, n)
+			delete(more, d.Key)
+		}
+		if d.Amount.Sign() != 0 {
+			out = append(out, d)
+		}
+	}
+	for key, n := range more {
+		if n.Sign() != 0 {
+			out = append(out, flow.Delta{Key: key, Amount: n})
+		}
+	}
+	slices.SortFunc(out, func(x, y flow.Delta) int {
+		if n := x.Key.Token.Cmp(y.Key.Token); n != 0 {
+			return n
+		}
+		return cmp.Compare(x.Key.ID, y.Key.ID)
+	})
+	return out
+}
