@@ -224,6 +224,13 @@ func TestReported(t *testing.T) {
 	f("wash_back_and_forth", "success swap/: Traded back and forth, 6 trades over 1 pool: gave 29.8204 WETH in all, got 29.6414 WETH back "+
 		"and lost 0.178922 WETH, with contract 0x74ec…1f1e")
 	f("userop_event_only", "success other/contract_call: Called function 0xdeadbeef of 0xe6c4…b372; no tokens moved, for smart account 0x8681…d9fd")
+	for _, name := range []string{"userop_failed_inner", "userop_failed_reason_v07"} {
+		f(name, `success transfer/: User operation failed: reverted: "ERC20: transfer amount exceeds balance"; `+
+			"attempted to send 7 USDC to 0x8146…c668, for smart account 0x8681…d9fd"+
+			` | caught_inner_failure: a call to 0x8681…d9fd, function execute failed and the transaction went on: `+
+			`reverted: "ERC20: transfer amount exceeds balance"`+
+			" | inner_failure: the user operation failed although the transaction succeeded")
+	}
 	f("userop_unknown_call", "success other/contract_call: Called function 0xdeadbeef of 0xe6c4…b372; no tokens moved, for smart account 0x8681…d9fd")
 	f("userop_token_paymaster", "success transfer/: Sent 7 USDC to 0x8146…c668, for smart account 0x8681…d9fd; paid 0.05 USDC for gas to 0xf2f3…74bf")
 	f("celo_cip64", "success transfer/: Sent 10 USDm to 0x8146…c668")

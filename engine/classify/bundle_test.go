@@ -28,9 +28,9 @@ func TestFailedOfBundle(t *testing.T) {
 			t.Errorf("%v, %v: %q", first, second, lines(v))
 		}
 	}
-	f(false, true, "1 of 2 user operations failed, the transaction itself succeeded: sent 5 USDC", scene.Vault)
-	f(true, false, "1 of 2 user operations failed", scene.Bot)
-	f(false, false, "Inner act failed", scene.Bot)
+	f(false, true, "Ran 2 user operations, 1 of which failed: 0xb070…b070 failed (no revert reason available); 0x7a17…7a17 sent 5 USDC to 0xf00d…f00d", scene.Vault)
+	f(true, false, "Ran 2 user operations, 1 of which failed: 0xb070…b070 ran its operation; 0x7a17…7a17 failed", scene.Bot)
+	f(false, false, "Ran 2 user operations, 2 of which failed", scene.Bot)
 }
 
 // TestPrefund: what a smart account pays its entry point is no part of what it sent,

@@ -12,6 +12,9 @@ import (
 func Classify(a *facts.Reading) *Verdict {
 	v := &Verdict{Roles: map[common.Address]string{}}
 	switch {
+	case a.Succeeded && a.ActFailed:
+		judgeUndone(a, v)
+		v.Attempted = true
 	case a.Succeeded:
 		judge(a, v)
 	case a.OutcomeKnown():
@@ -151,8 +154,14 @@ func mixed(a *facts.Reading) bool {
 
 // judgeAttempt classifies what the calldata asks for: of a transaction that failed, or of
 // which no receipt tells whether it was done.
-func judgeAttempt(a *facts.Reading, v *Verdict, rule string) {
-	o := attempt(a)
+func judgeAttempt(a *facts.Reading, v *Verdict, rule string) { conclude(a, v, rule, attempt(a)) }
+
+// judgeUndone classifies what an account tried inside a transaction that succeeded.
+func judgeUndone(a *facts.Reading, v *Verdict) {
+	conclude(a, v, "attempted act", AttemptOf(a, &a.Undone[0]))
+}
+
+func conclude(a *facts.Reading, v *Verdict, rule string, o *Opinion) {
 	v.Deciding = o
 	v.Votes = append(v.Votes, asVote(a, rule, o))
 	t := TypeOf(o.Act)

@@ -44,6 +44,35 @@ func attempt(a *facts.Reading) *Opinion {
 	return &Opinion{Act: "contract_call", SubType: "contract_call", doubt: verdict.AttemptUnknown}
 }
 
+// AttemptOf is what an account tried and could not do.
+func AttemptOf(a *facts.Reading, u *facts.Undone) *Opinion {
+	o := &Opinion{}
+	if u.Frame != nil {
+		o.Frames = []int{u.Frame.Index}
+	} else if u.Origin != nil {
+		o.Frames = []int{u.Origin.Index}
+	}
+	c := a.Registry.Call(u.Call.Input)
+	x, at := attempted(a, u.Frame, 0)
+	switch {
+	case !u.Call.HasTo:
+	case len(u.Call.Input) == 0:
+		o.Act = facts.ActTransfer
+		return o
+	case x != "":
+		o.Act = x
+		if at.Depth > u.Frame.Depth {
+			o.doubt = verdict.AttemptInInnerCall
+		}
+		return o
+	case c != nil && IsKind(c.Act) && !carriers[c.Act] && !wrapsElsewhere(a, c.Act, u.Call.To):
+		o.Act = c.Act
+		return o
+	}
+	o.Act, o.SubType, o.doubt = "contract_call", "contract_call", verdict.AttemptUnknown
+	return o
+}
+
 // wrapsElsewhere reports whether a function is named as those of wrapped coins are, and its
 // contract is not known to be one.
 func wrapsElsewhere(a *facts.Reading, x facts.Act, at common.Address) bool {

@@ -189,7 +189,7 @@ func TestActors(t *testing.T) {
 
 func TestFailedUserOperationIsSaid(t *testing.T) {
 	v := scene.Judge(userOp(scene.New(scene.At(entryPoint), 0, nil2()), scene.Vault, false).Facts(t))
-	if !strings.HasPrefix(v.Summary, "Inner act failed") || len(v.Risks) == 0 || !strings.HasPrefix(lines(v)[0], "inner_failure: ") {
+	if !strings.HasPrefix(v.Summary, "User operation failed") || len(v.Risks) == 0 || !strings.HasPrefix(lines(v)[0], "inner_failure: ") {
 		t.Errorf("summary %q, risks %q", v.Summary, lines(v))
 	}
 }

@@ -186,8 +186,8 @@ func named(a *facts.Reading, addr common.Address) bool {
 // trustMoves: the summary must follow from what the actor gained and lost, in units
 // that are known, by a ledger that agrees with the node.
 func trustMoves(a *facts.Reading, o *Opinion, lower lowering) {
-	if !a.Succeeded {
-		if !a.OutcomeKnown() {
+	if !a.Succeeded || a.ActFailed {
+		if !a.OutcomeKnown() || a.ActFailed && a.Undone[0].Why() != "" {
 			return
 		}
 		if f := a.FailureOrigin(); f == nil || !a.Explained(f) {

@@ -68,6 +68,14 @@ var (
 	SelAggregate3   = Func("aggregate3((address,bool,bytes)[])")
 )
 
+// Smart accounts: one call, by target, value and data, and with an operation or a mode.
+var (
+	SelAccountExecute    = Func("execute(address,uint256,bytes)")
+	SelAccountExecuteAs  = Func("execute(address,uint256,bytes,uint8)")                      // Kernel v2, ERC-6551
+	SelSafeUserOp        = Func("executeUserOp(address,uint256,bytes,uint8)")                // Safe4337Module
+	SelSafeUserOpWithErr = Func("executeUserOpWithErrorString(address,uint256,bytes,uint8)") // Safe4337Module
+)
+
 // Getters of pools: Uniswap v2 and v3 and their forks.
 var (
 	SelToken0      = Func("token0()")

@@ -20,6 +20,7 @@ func (a *Reading) unwrap() {
 	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapRelayed(),
 		a.unwrapDelegated():
 		a.enter()
+		a.findUndone()
 	}
 	a.Actors = Distinct(a.Actors)
 	if len(a.Actors) == 0 {

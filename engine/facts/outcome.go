@@ -17,9 +17,13 @@ func (a *Reading) BareTransfer() bool {
 	return a.Succeeded && a.Tx.To != nil && len(a.Tx.Input) == 0 && a.Receipt != nil && len(a.Receipt.Logs) == 0 && a.Receipt.GasUsed == 21000
 }
 
-// FailureOrigin is the frame where the failure of the transaction began; the root when
+// FailureOrigin is the frame where the failure of the transaction began, or that of its
+// act inside of it; the root when
 // the receipt alone says that it failed.
 func (a *Reading) FailureOrigin() *trace.Frame {
+	if a.ActFailed {
+		return a.Undone[0].Origin
+	}
 	root := a.RootFrame()
 	if root == nil || root.Err == "" {
 		return root

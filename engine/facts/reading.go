@@ -79,6 +79,11 @@ type Reading struct {
 	OperationList    []Operation
 	FailedOperations int
 
+	// Undone is what failed inside a transaction that succeeded, one for each operation that
+	// failed; ActFailed: that is all that the transaction was to do.
+	Undone    []Undone
+	ActFailed bool
+
 	// Costs are the movements that paid for the execution, in the order of their logs; the
 	// Flow is without them.
 	Costs       []Cost

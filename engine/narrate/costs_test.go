@@ -156,12 +156,12 @@ func TestOperationCosts(t *testing.T) {
 	f := func(id uint64, entry, paymaster common.Address, coin string) {
 		t.Helper()
 		s := bundle(t, id, entry)
-		s.operation(entry, wallet, paymaster, false, func(x *trace.Frame) { s.call(x, wallet, game, 0, scene.Input("f()")) }, nil)
+		s.operation(entry, wallet, paymaster, false, func(x *trace.Frame) { s.call(x, wallet, game, 0, []byte{0xde, 0xad, 0xbe, 0xef}) }, nil)
 		payer := wallet
 		if paymaster != (common.Address{}) {
 			payer = paymaster
 		}
-		s.payout(entry).want("other: Called function 0x26121ff0 of 0x6a3e…6a3e; no tokens moved, for smart account 0xacc0…acc0",
+		s.payout(entry).want("other: Called function 0xdeadbeef of 0x6a3e…6a3e; no tokens moved, for smart account 0xacc0…acc0",
 			shortOf(payer)+" paid 0.001 "+coin+" for its gas.")
 	}
 	f(1, entryV06, common.Address{}, "ETH")
@@ -300,4 +300,93 @@ func TestFeeInToken(t *testing.T) {
 	s.transfer(s.root, scene.Usdc, scene.User, payee, 5_000000)
 	s.transfer(nil, scene.Usdc, scene.User, common.HexToAddress("0xfeec000000000000000000000000000000000000"), 300)
 	s.want("transfer: Sent 5 USDC to 0x9a1e…9a1e", "0xa11c…a11c paid a fee of 0.0003 USDC.")
+}
+
+// failWith makes a frame, and those that only pass it on, fail with a message.
+func failWith(message string, frames ...*trace.Frame) {
+	text := make([]byte, (len(message)+31)/32*32)
+	copy(text, message)
+	out := append(scene.Input("Error(string)", 32, len(message)), text...)
+	for _, f := range frames {
+		f.Err, f.Output = "execution reverted", out
+	}
+}
+
+// TestFailedOperation: an operation that failed is told by its reason and by what it
+// tried, by any entry point, from the frames or from what the entry point logged.
+func TestFailedOperation(t *testing.T) {
+	const tail = `; attempted to send 7 USDC to 0x9a1e…9a1e, for smart account 0xacc0…acc0`
+	send := scene.Input("transfer(address,uint256)", payee, 7_000000)
+	for _, entry := range []common.Address{entryV06, entryV07, entryV08} {
+		s := bundle(t, 8453, entry)
+		s.operation(entry, wallet, sponsor, true, func(x *trace.Frame) {
+			failWith("no funds", x, s.call(x, wallet, scene.Usdc, 0, send))
+		}, nil)
+		s.payout(entry).want(`transfer: User operation failed: reverted: "no funds"` + tail)
+		if _, v, _ := s.judge(); !v.Attempted {
+			t.Errorf("%s: no attempt", entry)
+		}
+	}
+	// The account tried coin, or a function that nobody knows.
+	s := bundle(t, 137, entryV07)
+	s.operation(entryV07, wallet, common.Address{}, true, func(x *trace.Frame) { failWith("closed", x, s.call(x, wallet, game, 3*milliEther, nil)) }, nil)
+	s.payout(entryV07).want(`transfer: User operation failed: reverted: "closed"; attempted to send 0.003 POL to 0x6a3e…6a3e, for smart account 0xacc0…acc0`)
+	s = bundle(t, 1, entryV07)
+	s.operation(entryV07, wallet, common.Address{}, true, func(x *trace.Frame) {
+		failWith("closed", x, s.call(x, wallet, game, 0, []byte{0xde, 0xad, 0xbe, 0xef}))
+	}, nil)
+	s.payout(entryV07).want(`other: User operation failed: reverted: "closed"; attempted to call function 0xdeadbeef of 0x6a3e…6a3e, for smart account 0xacc0…acc0`)
+	// There is no trace: the entry point logged the reason, and the calldata hold the call.
+	data := func(inner []byte) []byte {
+		b := scene.Input("execute(address,uint256,bytes)", scene.Usdc, 0, 96, len(inner))
+		return append(append(b, inner...), make([]byte, (64-len(inner)%32)%32)...)
+	}(send)
+	op := scene.Input(handleV07, 64, scene.User, 1, 32, wallet, 1, 0, 288, 0, 0, 0, 0, 0, len(data))
+	s = newCostScene(t, 1, entryV07, append(op, append(data, make([]byte, 64)...)...))
+	s.bare = true
+	reason := scene.Input("Error(string)", 32, 8)
+	reason = append(append(reason, "no funds"...), make([]byte, 24)...)
+	s.log(nil, entryV07, "UserOperationRevertReason(bytes32,address,uint256,bytes)", []any{1, wallet}, 1, 64, len(reason))
+	last := &s.rc.Logs[0]
+	last.Data = append(append(last.Data, reason...), make([]byte, 28)...)
+	s.log(nil, entryV07, "UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)", []any{1, wallet, 0}, 1, false, milliEther, 9)
+	s.want(`transfer: User operation failed: reverted: "no funds"` + tail)
+}
+
+// TestOperationsOneByOne: a bundle tells each account's operation.
+func TestOperationsOneByOne(t *testing.T) {
+	s := bundle(t, 1, entryV07)
+	s.operation(entryV07, wallet, common.Address{}, false, func(x *trace.Frame) {
+		s.transfer(s.call(x, wallet, scene.Usdc, 0, scene.Input("transfer(address,uint256)", payee, 7_000000)), scene.Usdc, wallet, payee, 7_000000)
+	}, nil)
+	s.operation(entryV07, wallet2, sponsor, true, func(x *trace.Frame) {
+		failWith("no funds", x, s.call(x, wallet2, scene.Usdc, 0, scene.Input("transfer(address,uint256)", payee, 9_000000)))
+	}, nil)
+	s.operation(entryV07, scene.Bot, sponsor, false, func(x *trace.Frame) { s.call(x, scene.Bot, game, 0, []byte{0xde, 0xad, 0xbe, 0xef}) }, nil)
+	s.payout(entryV07).want(`transfer: Ran 3 user operations, 1 of which failed: 0xacc0…acc0 sent 7 USDC to 0x9a1e…9a1e; ` +
+		`0xacc2…acc2 failed to send 9 USDC to 0x9a1e…9a1e (reverted: "no funds"); 0xb070…b070 called function 0xdeadbeef of 0x6a3e…6a3e`)
+}
+
+// TestFailedSafe: what a Safe tried and could not do is told the same way.
+func TestFailedSafe(t *testing.T) {
+	safe := scene.Addr(0x5afe)
+	f := func(to common.Address, wei uint64, inner []byte, want string) {
+		t.Helper()
+		exec := scene.Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+			to, int(wei), 320, 0, 9000, 30000, 1, 0, 0, 352, 0, 0)
+		s := newCostScene(t, 1, safe, exec)
+		failWith("no funds", s.call(s.root, safe, to, wei, inner))
+		s.call(s.root, safe, scene.User, milliEther, nil)
+		s.log(s.root, safe, "ExecutionFailure(bytes32,uint256)", []any{1}, milliEther)
+		s.want(want)
+		if a, v, _ := s.judge(); !v.Attempted || len(a.Costs) != 1 || len(a.Out) != 0 {
+			t.Errorf("attempted %v, costs %v, out %v", v.Attempted, a.Costs, a.Out)
+		}
+	}
+	const tail = ", for Safe 0x5afe…5afe; refunded 0.001 ETH for gas to 0xa11c…a11c"
+	f(scene.Usdc, 0, scene.Input("transfer(address,uint256)", payee, 7_000000),
+		`transfer: Safe transaction failed: reverted: "no funds"; attempted to send 7 USDC to 0x9a1e…9a1e`+tail)
+	f(payee, 2*milliEther, nil, `transfer: Safe transaction failed: reverted: "no funds"; attempted to send 0.002 ETH to 0x9a1e…9a1e`+tail)
+	f(scene.Usdc, 0, scene.Input("approve(address,uint256)", game, 5_000000),
+		`approval: Safe transaction failed: reverted: "no funds"; attempted to allow 0x6a3e…6a3e to spend 5 USDC`+tail)
 }

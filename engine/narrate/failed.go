@@ -80,7 +80,7 @@ func (a *headlineWriter) trySummary(attempt string) string {
 		return s
 	case o.Act == "contract_call" && a.Tx.To != nil:
 		return attempt + " to call " + a.functionOf(a.RootFrame()) + " of " + a.Who(*a.Tx.To)
-	case o.Act == facts.ActTransfer || o.Act == facts.ActApproval:
+	case (o.Act == facts.ActTransfer || o.Act == facts.ActApproval) && a.Tx.To != nil:
 		if s := a.sayTransferCall(); s != "" {
 			return attempt + " to " + s
 		}

@@ -151,8 +151,8 @@ func TestSafes(t *testing.T) {
 	f("through a relayer", relayed, sent2)
 }
 
-// TestFailedSafe: a transaction that failed was one of the Safe that another was to run.
-func TestFailedSafe(t *testing.T) {
+// TestActorOfFailedSafe: a transaction that failed was one of the Safe that another was to run.
+func TestActorOfFailedSafe(t *testing.T) {
 	f := func(input []byte, want common.Address) {
 		t.Helper()
 		s := scene.New(&safe1, 0, input).Fail("execution reverted")

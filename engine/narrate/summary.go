@@ -17,6 +17,9 @@ import (
 // summarise writes the one line, from what the actor gained and lost.
 func (a *headlineWriter) summarise() string {
 	o := a.v.Deciding
+	if s := a.operationsHeadline(); s != "" {
+		return s
+	}
 	via := ""
 	if a.v.Protocol != nil {
 		via = protocol.NameOf(*a.v.Protocol)
@@ -41,11 +44,12 @@ func (a *headlineWriter) summarise() string {
 	if at, ok := classify.TradedBy(a.Reading, o); ok && o.Act != facts.ActArbitrage {
 		s += ", by contract " + a.Who(at)
 	}
-	switch {
-	case a.InnerFailed && a.FailedOperations < len(a.OperationList):
-		s = a.failedOfBundle() + ", the transaction itself succeeded: " + lowerFirst(s)
-	case a.InnerFailed:
-		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
+	if a.InnerFailed {
+		failed := "Inner act failed"
+		if len(a.OperationList) > 1 {
+			failed = a.failedOfBundle()
+		}
+		s = failed + ", the transaction itself succeeded: " + lowerFirst(s)
 	}
 	return s + a.onBehalf() + a.costTail()
 }

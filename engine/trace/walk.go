@@ -122,7 +122,12 @@ func (t *Tree) RevertOrigin() *Frame {
 	if t.Root == nil || t.Root.Err == "" {
 		return nil
 	}
-	f := t.Root
+	return t.Root.Origin()
+}
+
+// Origin returns the frame in which the failure of f began, which is f where it failed by
+// itself.
+func (f *Frame) Origin() *Frame {
 	for next := f.cause(); next != nil; next = f.cause() {
 		f = next
 	}

@@ -157,7 +157,7 @@ func (w *writer) claims() {
 	}
 	add("confidence", string(r.Confidence))
 	if r.Attempted {
-		add("attempted", "the transaction failed: this is what it tried")
+		add("attempted", "the transaction, or what it ran for an account, failed: this is what was tried")
 	}
 	if r.Provenance != nil {
 		add("runner-up", r.Provenance.RunnerUp)
