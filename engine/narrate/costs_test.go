@@ -390,3 +390,43 @@ func TestFailedSafe(t *testing.T) {
 	f(scene.Usdc, 0, scene.Input("approve(address,uint256)", game, 5_000000),
 		`approval: Safe transaction failed: reverted: "no funds"; attempted to allow 0x6a3e…6a3e to spend 5 USDC`+tail)
 }
+
+// TestSponsor: tokens for the account that paid the fee in the sender's place are no act,
+// as on ZKsync where a paymaster takes them before it pays.
+func TestSponsor(t *testing.T) {
+	const id = 324
+	ch, _ := chain.ByID(id)
+	native, boot := *ch.Stack.NativeToken(), *ch.Stack.Fee(chain.Latest).Prepaid
+	f := func(payer common.Address, want string) {
+		t.Helper()
+		s := newCostScene(t, id, scene.Usdc, scene.Input("transfer(address,uint256)", payee, 7_000000))
+		s.transfer(s.root, native, payer, boot, 900)
+		s.transfer(s.root, scene.Usdc, scene.User, sponsor, 20000)
+		s.transfer(s.root, scene.Usdc, scene.User, payee, 7_000000)
+		s.transfer(s.root, native, boot, payer, 400)
+		s.want(want, shortOf(payer)+" paid a fee of 500 wei.")
+	}
+	f(sponsor, "transfer: Sent 7 USDC to 0x9a1e…9a1e; paid 0.02 USDC for gas to 0x9a57…9a57")
+	f(scene.User, "transfer: Sent 7 USDC to 0x9a1e…9a1e; 0.02 USDC went to 0x9a57…9a57 as a fee of the token")
+}
+
+// TestPaymentsAreNoCosts: what a Safe's own transaction pays who sent it is no refund, and
+// what an operation takes out of the entry point for its paymaster is no prefund.
+func TestPaymentsAreNoCosts(t *testing.T) {
+	safe := scene.Addr(0x5afe)
+	s := newCostScene(t, 1, safe, scene.Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+		scene.User, milliEther, 320, 0, 9000, 30000, 1, 0, 0, 352, 0, 0))
+	s.call(s.root, safe, scene.User, milliEther, nil)
+	s.log(s.root, safe, "ExecutionSuccess(bytes32,uint256)", []any{1}, 0)
+	if a, _, _ := s.judge(); len(a.Costs) != 0 || len(a.Out) != 1 {
+		t.Errorf("costs %v, out %v", a.Costs, a.Out)
+	}
+	s = bundle(t, 1, entryV07)
+	s.operation(entryV07, wallet, sponsor, false, func(x *trace.Frame) {
+		out := s.call(x, wallet, entryV07, 0, scene.Input("withdrawTo(address,uint256)", sponsor, 7))
+		s.call(out, entryV07, sponsor, 7*milliEther, nil)
+	}, nil)
+	if a, _, _ := s.payout(entryV07).judge(); len(a.Costs) != 1 {
+		t.Errorf("costs %v", a.Costs)
+	}
+}

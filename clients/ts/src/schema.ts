@@ -898,7 +898,7 @@ export interface components {
             addresses: components["schemas"]["Address"][];
             /** @description What made the result: a model's name, rules when nothing of a language model is in the result, or partial-synthesis, which marks a partial result. Look at this member first. */
             analysisModel: string;
-            /** @description True when the transaction failed: txType and steps then say what was tried. */
+            /** @description True when the transaction, or all that it ran for a smart account or Safe, failed: txType and summary then say what was tried. */
             attempted?: boolean;
             /** @description The EIP-7702 authorizations that the transaction carried, in its order, with what became of each. */
             authorizations?: components["schemas"]["Authorization"][];
@@ -1433,7 +1433,7 @@ export interface components {
             addresses: components["schemas"]["Address"][];
             /** @description What made the result: a model's name, rules when nothing of a language model is in the result, or partial-synthesis, which marks a partial result. Look at this member first. */
             analysisModel: string;
-            /** @description True when the transaction failed: txType and steps then say what was tried. */
+            /** @description True when the transaction, or all that it ran for a smart account or Safe, failed: txType and summary then say what was tried. */
             attempted?: boolean;
             /** @description The EIP-7702 authorizations that the transaction carried, in its order, with what became of each. */
             authorizations?: components["schemas"]["Authorization"][];
