@@ -12,6 +12,7 @@ import (
 	"txlens/engine/label"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -323,7 +324,13 @@ func TestFailedOperation(t *testing.T) {
 			failWith("no funds", x, s.call(x, wallet, scene.Usdc, 0, send))
 		}, nil)
 		s.payout(entry).want(`transfer: User operation failed: reverted: "no funds"` + tail)
-		if _, v, _ := s.judge(); !v.Attempted {
+		_, v, _ := s.judge()
+		for _, why := range v.Reasons {
+			if why.Form == verdict.FailureUnexplained {
+				t.Errorf("%s: the failure is not explained", entry)
+			}
+		}
+		if !v.Attempted {
 			t.Errorf("%s: no attempt", entry)
 		}
 	}
@@ -365,6 +372,9 @@ func TestOperationsOneByOne(t *testing.T) {
 	s.operation(entryV07, scene.Bot, sponsor, false, func(x *trace.Frame) { s.call(x, scene.Bot, game, 0, []byte{0xde, 0xad, 0xbe, 0xef}) }, nil)
 	s.payout(entryV07).want(`transfer: Ran 3 user operations, 1 of which failed: 0xacc0…acc0 sent 7 USDC to 0x9a1e…9a1e; ` +
 		`0xacc2…acc2 failed to send 9 USDC to 0x9a1e…9a1e (reverted: "no funds"); 0xb070…b070 called function 0xdeadbeef of 0x6a3e…6a3e`)
+	if _, v, _ := s.judge(); v.Attempted {
+		t.Error("a bundle of which a part succeeded is an attempt")
+	}
 }
 
 // TestFailedSafe: what a Safe tried and could not do is told the same way.
