@@ -55,7 +55,7 @@ var accountSpecimens = []specimen{
 		},
 		want: truth{
 			txType: api.TypeTransfer, actor: "account",
-			moves: []string{"bob +300 USDC", "dave"}, says: []string{"1 of 2 user operations failed", "sent 300 USDC"}, flags: []string{"caught_inner_failure", "inner_failure"},
+			moves: []string{"bob +300 USDC", "dave"}, says: []string{"Ran 2 user operations, 1 of which failed", "sent 300 USDC"}, flags: []string{"caught_inner_failure", "inner_failure"},
 		},
 	},
 	{

@@ -102,7 +102,7 @@ var safeSpecimens = []specimen{
 			return s.exec(w, addrUSDC, new(big.Int), canon.usdc.pack(w.tb, "transfer", who("bob").addr, usd("1")), 0)
 		},
 		want: truth{
-			txType: api.TypeTransfer, protocol: "safe", actor: "safe", moves: []string{"safe", "bob"},
+			txType: api.TypeTransfer, protocol: "safe", actor: "safe", attempted: true, moves: []string{"safe", "bob"},
 			flags: []string{"caught_inner_failure", "inner_failure"},
 		},
 	},
