@@ -90,7 +90,7 @@ func TestSafes(t *testing.T) {
 	f("rejection that failed", run(reject, func(s *scene.Scene) {
 		callOf(s.Root, trace.Call, safe1, safe1, nil).Err = "out of gas"
 		ended(s, safe1, failure, false)
-	}), "Inner act failed, the transaction itself succeeded: tried to send 0 ETH to 0x5a01…5a01, for Safe 0x5a01…5a01")
+	}), "Safe transaction failed: out of gas; attempted to send 0 ETH to 0x5a01…5a01, for Safe 0x5a01…5a01")
 
 	pay := scene.Input("transfer(address,uint256)", scene.Friend, 2_500_000_000)
 	f("a transfer behind a guard", run(safeExec(scene.Usdc, 0, 0, pay), func(s *scene.Scene) {
@@ -102,7 +102,7 @@ func TestSafes(t *testing.T) {
 	f("a transfer that failed", run(safeExec(scene.Usdc, 0, 0, pay), func(s *scene.Scene) {
 		callOf(s.Root, trace.Call, safe1, scene.Usdc, pay).Err = "execution reverted"
 		ended(s, safe1, failure, false)
-	}), "Inner act failed, the transaction itself succeeded: tried to send 2,500 USDC to 0xf00d…f00d, for Safe 0x5a01…5a01")
+	}), "Safe transaction failed: reverted without a reason; attempted to send 2,500 USDC to 0xf00d…f00d, for Safe 0x5a01…5a01")
 
 	inner := safeExec(scene.Usdc, 0, 0, pay)
 	paid := func(s *scene.Scene, up *trace.Frame, from common.Address) {
