@@ -238,6 +238,13 @@ func TestReported(t *testing.T) {
 	f("celo_failed_fee_in_token", `reverted transfer/: Failed attempt to send 10 USDm to 0x8146…c668: reverted: "transfer value exceeded balance of sender"`)
 	f("kaia_fee_payer", "success transfer/: Sent 2 KAIA to 0x8146…c668")
 	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
+	f("transfer_logged_twice", `success transfer/: Sent 3 "TWX" (0xb33c…cf5f) to 0x8146…c668`)
+	f("burn_logged_twice", `success other/burn: Burnt 3 "TWC" (0x3f8d…208d)`)
+	f("erc20_approval_indexed", `success approval/: Allowed 0x13ac…3edf to spend 250 "IDY" (0xf48a…1e2e)`)
+	f("erc20_value_indexed", `success transfer/: Sent 5 "IDX" (0xf6b3…763c) to 0x8146…c668`)
+	f("nft_id_unindexed", "success transfer/: Sent NFT 811 of 0x4446…de1a to 0x8146…c668")
+	f("erc1155_to_its_contract", "success transfer/: Sent 3 of 0x32ed…4f6d id 5 to 0x32ed…4f6d | stuck_value: 3 of 0x32ed…4f6d id 5 was sent to the token contract itself")
+	f("nft_to_its_contract", "success transfer/: Sent NFT 9 of 0xf57d…bfd0 to 0xf57d…bfd0 | stuck_value: NFT 9 of 0xf57d…bfd0 was sent to the token contract itself")
 }
 
 // TestReportedFees: who paid what for the execution, by the steps of a transaction.

@@ -212,6 +212,7 @@ func (b *builder) analyse() {
 			NoLogs:    b.noLogs,
 			LogsOnly:  ev.Receipt == nil,
 			Token:     b.isToken,
+			Divisible: b.isDivisible,
 		},
 	)
 	b.quote()
@@ -251,6 +252,13 @@ func (b *builder) readReceipt() *ethrpc.Receipt {
 func (b *builder) isToken(a common.Address) bool {
 	t, ok := b.ev.Tokens[a]
 	return ok && t.Listed
+}
+
+// isDivisible reports whether a contract answered decimals() with more than none, as tokens
+// with amounts do.
+func (b *builder) isDivisible(a common.Address) bool {
+	t, ok := b.ev.Tokens[a]
+	return ok && t.Decimals != nil && *t.Decimals > 0
 }
 
 // outcome uses the receipt first; before Byzantium only the trace knows. known is false if

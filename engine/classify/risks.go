@@ -2,7 +2,6 @@ package classify
 
 import (
 	"slices"
-	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -224,12 +223,42 @@ func riskCoinbase(a *facts.Reading) []verdict.Risk {
 	return []verdict.Risk{flag(verdict.CoinbasePayment, verdict.PaidProducer, verdict.Amount{N: sum})}
 }
 
-// directTransfer: the sender itself called transfer on the token, to where this went: a
-// token may also keep a part for itself.
-func directTransfer(tx *ethrpc.Transaction, t *flow.Transfer) bool {
-	if tx.To == nil || *tx.To != t.Token || len(tx.Input) < 36 || !evmsig.SelTransfer.Begins(tx.Input) {
+// recipientAt is the position of the recipient among the arguments of the functions with
+// which a holder sends tokens.
+var recipientAt = map[evmsig.Selector]int{
+	evmsig.SelTransfer: 0, evmsig.SelTransferData: 0, evmsig.SelTransferAndCall: 0, evmsig.SelSend: 0, evmsig.SelTransferItem: 0,
+	evmsig.SelTransferFrom: 1, evmsig.SelTransferItemFrom: 1, evmsig.SelSafeTransferFrom: 1, evmsig.SelSafeTransferFromData: 1,
+	evmsig.SelSafeTransferFromItem: 1, evmsig.SelSafeBatchTransfer: 1,
+}
+
+// directTransfer: the actor itself told the token to send this to where it went: a token
+// may also keep a part for itself.
+func directTransfer(a *facts.Reading, t *flow.Transfer) bool {
+	to, input := a.Tx.To, a.Tx.Input
+	if f := a.Frame; f != nil && f.Kind == trace.Call && f.HasTo {
+		to, input = &f.To, f.Input
+	}
+	if to == nil || *to != t.Token || len(input) < 4 {
 		return false
 	}
-	to, ok := evmsig.Address(tx.Input[4:36])
-	return ok && to == t.To
+	at, ok := recipientAt[evmsig.Called(input)]
+	if !ok {
+		return false
+	}
+	w := evmsig.Word(input[4:], at)
+	if w == nil {
+		return false
+	}
+	given, ok := evmsig.Address(w)
+	return ok && given == t.To
+}
+
+// stays reports whether an account has more of what it was sent at the end.
+func stays(a *facts.Reading, t *flow.Transfer) bool {
+	c := a.Changes[t.To]
+	if c == nil {
+		return false
+	}
+	key := facts.TransferKey(t)
+	return slices.ContainsFunc(c.Deltas, func(d flow.Delta) bool { return d.Key == key && d.Amount.Sign() > 0 })
 }

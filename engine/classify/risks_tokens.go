@@ -115,6 +115,9 @@ func riskFake(a *facts.Reading) (risks []verdict.Risk) {
 	return risks
 }
 
+// maxStuck bounds the items of a batch that are told one by one.
+const maxStuck = 5
+
 // riskStuck: value that as a rule cannot be sent on: sent to the token contract itself, to
 // the zero address, or along with a function call to an address without code.
 func riskStuck(a *facts.Reading) (risks []verdict.Risk) {
@@ -123,11 +126,17 @@ func riskStuck(a *facts.Reading) (risks []verdict.Risk) {
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.From != a.Actor || t.Amount.Sign() == 0 || !directTransfer(a.Tx, t) {
+		if len(risks) == maxStuck {
+			break
+		}
+		if t.From != a.Actor || t.Amount.Sign() == 0 || !directTransfer(a, t) {
 			continue
 		}
 		switch t.To {
 		case t.Token:
+			if len(a.In) > 0 || !stays(a, t) {
+				continue // a contract that takes its tokens back, and gives something for them
+			}
 			risks = append(risks, flag(verdict.StuckValue, verdict.SentToTokenItself, amountOf(t)))
 		case common.Address{}:
 			risks = append(risks, flag(verdict.StuckValue, verdict.TransferredToZero, amountOf(t)))

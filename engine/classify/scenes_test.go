@@ -338,6 +338,21 @@ func TestRisks(t *testing.T) {
 	f("any output", usdcForWeth(scene.New(scene.At(scene.Router), 0, scene.Input("swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", 2500_000000, 1)), scene.User), "no_slippage_limit")
 	f("least output", usdcForWeth(scene.New(scene.At(scene.Router), 0, scene.Input("swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", 2500_000000, 999)), scene.User))
 	f("stuck", scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)", scene.Usdc, 5)).Transfer(scene.Usdc, scene.User, scene.Usdc, 5), "stuck_value")
+	f("sent to the token by a third function", scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256,bytes)", scene.Usdc, 5, 96, 0)).Transfer(scene.Usdc, scene.User, scene.Usdc, 5), "stuck_value")
+	nft := func(to common.Address) *scene.Scene {
+		return scene.New(scene.At(scene.Nft), 0, scene.Input("safeTransferFrom(address,address,uint256)", scene.User, to, 9)).
+			Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.User, to, 9})
+	}
+	f("NFT to its contract", nft(scene.Nft), "stuck_value")
+	f("NFT to another contract", nft(scene.Vault))
+	f("NFT to its contract, which burns it", nft(scene.Nft).Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.Nft, 0, 9}))
+	f("NFT to its contract, which pays for it", nft(scene.Nft).Transfer(scene.Usdc, scene.Nft, scene.User, 5))
+	f("batch to its contract", scene.New(scene.At(scene.Nft), 0, scene.Input("safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)", scene.User, scene.Nft, 160, 256, 352, 2, 5, 6, 2, 1, 3, 0)).
+		Log(scene.Nft, "TransferBatch(address,address,address,uint256[],uint256[])", []any{scene.User, scene.User, scene.Nft}, 64, 160, 2, 5, 6, 2, 1, 3), "stuck_value", "stuck_value")
+	f("ERC-6909 to its contract", scene.New(scene.At(scene.Nft), 0, scene.Input("transfer(address,uint256,uint256)", scene.Nft, 7, 40)).
+		Log(scene.Nft, "Transfer(address,address,address,uint256,uint256)", []any{scene.User, scene.Nft, 7}, scene.User, 40), "stuck_value")
+	f("NFT of another to its contract", scene.New(scene.At(scene.Nft), 0, scene.Input("transferFrom(address,address,uint256)", scene.Friend, scene.Nft, 9)).
+		Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.Friend, scene.Nft, 9}))
 	f("paymaster", userOp(scene.New(scene.At(entryPoint), 0, nil2()), scene.Vault, true).
 		Log(entryPoint, "PostOpRevertReason(bytes32,address,uint256,bytes)", []any{1, scene.Vault}, 1, 64, 0), "paymaster_or_postop_failure")
 	s := scene.New(scene.At(scene.Router), 1000, nil2())

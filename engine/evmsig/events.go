@@ -1,6 +1,7 @@
 package evmsig
 
-// Tokens: EIP-20, EIP-721, EIP-1155, ERC-2309, ERC-6909.
+// Tokens: EIP-20, EIP-721, EIP-1155, ERC-2309, ERC-6909, ERC-404, ERC-223, ERC-777, and tokens
+// older than EIP-20 that log what they mint and burn with events of their own.
 var (
 	TopicTransfer            = Hash("Transfer(address,address,uint256)")
 	TopicTransferSingle      = Hash("TransferSingle(address,address,address,uint256,uint256)")
@@ -9,6 +10,15 @@ var (
 	TopicPunkTransfer        = Hash("PunkTransfer(address,address,uint256)")
 	TopicPunkBought          = Hash("PunkBought(uint256,uint256,address,address)")
 	TopicConsecutiveTransfer = Hash("ConsecutiveTransfer(uint256,uint256,address,address)")
+	TopicTransfer404         = Hash("ERC20Transfer(address,address,uint256)")
+	TopicTransfer223         = Hash("Transfer(address,address,uint256,bytes)")
+	TopicSent777             = Hash("Sent(address,address,address,uint256,bytes,bytes)")
+	TopicMinted777           = Hash("Minted(address,address,uint256,bytes,bytes)")
+	TopicBurned777           = Hash("Burned(address,address,uint256,bytes,bytes)")
+	TopicMint                = Hash("Mint(address,uint256)")
+	TopicBurn                = Hash("Burn(address,uint256)")
+	TopicMintAmount          = Hash("Mint(uint256)")
+	TopicBurnAmount          = Hash("Burn(uint256)")
 	TopicApproval            = Hash("Approval(address,address,uint256)")
 	TopicApprovalForAll      = Hash("ApprovalForAll(address,address,bool)")
 )
@@ -18,7 +28,6 @@ var (
 	TopicDeposit        = Hash("Deposit(address,uint256)")
 	TopicWithdrawal     = Hash("Withdrawal(address,uint256)")
 	TopicLogFeeTransfer = Hash("LogFeeTransfer(address,address,address,uint256,uint256,uint256,uint256,uint256)")
-	TopicBaseMint       = Hash("Mint(address,uint256)")
 	TopicBaseWithdrawal = Hash("Withdrawal(address,address,uint256)")
 )
 

@@ -50,6 +50,7 @@ func TestKnownHashes(t *testing.T) {
 	g(SelSymbol, "95d89b41")
 	g(SelName, "06fdde03")
 	g(SelDecimals, "313ce567")
+	g(InterfaceERC721, "80ac58cd")
 	g(SelAggregate3, "82ad56cb")
 	g(SelPermit, "d505accf")
 	g(SelValidERC1271, "1626ba7e")

@@ -17,11 +17,45 @@ var (
 	SelMint         = Func("mint(address,uint256)")
 	SelMintAmount   = Func("mint(uint256)")
 	SelMintTo       = Func("mintTo(address,uint256)")
+	SelBurn         = Func("burn(uint256)")
+	SelBurnOf       = Func("burn(address,uint256)")
+	SelBurnFrom     = Func("burnFrom(address,uint256)")
 
 	SelIncreaseAllowance = Func("increaseAllowance(address,uint256)")
 	SelDecreaseAllowance = Func("decreaseAllowance(address,uint256)")
 	SelDecreaseApproval  = Func("decreaseApproval(address,uint256)")
 )
+
+// NFTs and multi-tokens (EIP-721, EIP-1155, ERC-6909), and transfers with data (ERC-223,
+// ERC-677, ERC-777). Some have the parameters of another standard's function.
+var (
+	SelSafeTransferFrom     = Func("safeTransferFrom(address,address,uint256)")
+	SelSafeTransferFromData = Func("safeTransferFrom(address,address,uint256,bytes)")
+	SelSafeTransferFromItem = Func("safeTransferFrom(address,address,uint256,uint256,bytes)")
+	SelSafeBatchTransfer    = Func("safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)")
+	SelTransferItem         = Func("transfer(address,uint256,uint256)")
+	SelTransferItemFrom     = Func("transferFrom(address,address,uint256,uint256)")
+	SelTransferData         = Func("transfer(address,uint256,bytes)")
+	SelTransferAndCall      = Func("transferAndCall(address,uint256,bytes)")
+	SelSend                 = Func("send(address,uint256,bytes)")
+	SelOwnerOf              = Func("ownerOf(uint256)")
+)
+
+// InterfaceERC721 is the identifier of ERC-721 for supportsInterface: by ERC-165 that of all
+// its functions together.
+var InterfaceERC721 = together(
+	SelBalanceOf, SelOwnerOf, SelSafeTransferFrom, SelSafeTransferFromData, SelTransferFrom, SelApprove,
+	Func("setApprovalForAll(address,bool)"), Func("getApproved(uint256)"), Func("isApprovedForAll(address,address)"),
+)
+
+func together(functions ...Selector) (id Selector) {
+	for _, s := range functions {
+		for i := range id {
+			id[i] ^= s[i]
+		}
+	}
+	return id
+}
 
 // Rights given by the owner's signature, the owner first: EIP-2612, DAI, Permit2,
 // permitForAll of NFTs, and EIP-2612 with a packed signature.

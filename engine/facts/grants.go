@@ -66,6 +66,7 @@ func (a *Reading) readGrants() (list []Grant) {
 	}
 	for _, i := range a.ApprovalLogs {
 		if g, ok := readApproval(&a.Receipt.Logs[i]); ok {
+			a.readNumber(&g, i)
 			g.Log = i
 			if !a.countsDown(&g) {
 				g.Lowered = a.lowered(&g)
@@ -104,6 +105,22 @@ func readApproval(l *ethrpc.Log) (Grant, bool) {
 		g.value(l, 2)
 	}
 	return g, ok1 && ok2
+}
+
+// readNumber makes the number of an approval an amount or an id, whichever the evidence on
+// the token says it is.
+func (a *Reading) readNumber(g *Grant, log int) {
+	if g.Operator || a.Flow == nil {
+		return
+	}
+	switch amount := a.Flow.ApprovesAmount(log, &a.Receipt.Logs[log]); {
+	case amount && g.ID != nil:
+		g.Amount, g.ID = g.ID, nil
+		g.Revoke = g.Amount.Sign() == 0
+	case !amount && g.Amount != nil:
+		g.Amount, g.ID = nil, g.Amount
+		g.Revoke = g.Spender == (common.Address{})
+	}
 }
 
 // value reads the amount of an ERC-20 approval, or the flag of an operator's.

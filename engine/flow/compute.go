@@ -21,11 +21,14 @@ type Input struct {
 	NoLogs    bool              // the logs are not available: transfers are read from calls
 	LogsOnly  bool              // Receipt contains only the logs of the trace: the fee is unknown
 
-	// NFT reports whether a token moves ids, if the layout of its Transfer event does not
-	// tell ids from amounts. It may be nil.
+	// NFT reports whether a token is known to move ids, whatever the layout of its events. It
+	// may be nil.
 	NFT func(common.Address) bool
 	// Token reports whether a contract is a known fungible token. It may be nil.
 	Token func(common.Address) bool
+	// Divisible reports whether a contract answered decimals() with more than none. It may be
+	// nil.
+	Divisible func(common.Address) bool
 }
 
 // computation is the state of one call of Compute.
@@ -39,6 +42,9 @@ type computation struct {
 	txType chain.TxType
 	wrap   *wraps
 	fake   map[common.Address]bool // see fakes
+	kinds  tokenKinds
+
+	repeated map[int]bool // see repeats
 }
 
 // Compute derives all movements of one transaction. It only reads its input and never

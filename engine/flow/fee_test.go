@@ -175,7 +175,7 @@ func TestZkSyncLedgerComesFromLogs(t *testing.T) {
 		return ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(n)).Bytes(),
 			Topics: []common.Hash{evmsig.TopicTransfer, common.BytesToHash(from[:]), common.BytesToHash(to[:])}}
 	}
-	mint := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(40)).Bytes(), Topics: []common.Hash{evmsig.TopicBaseMint, common.BytesToHash(bob[:])}}
+	mint := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(40)).Bytes(), Topics: []common.Hash{evmsig.TopicMint, common.BytesToHash(bob[:])}}
 	burn := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(6)).Bytes(), Topics: []common.Hash{evmsig.TopicBaseWithdrawal, common.BytesToHash(alice[:]), common.BytesToHash(bob[:])}}
 	f := func(want, fee string, logs ...ethrpc.Log) {
 		t.Helper()

@@ -91,7 +91,7 @@ func (c *computation) allByLogs() {
 // zkSupply records coin that arrives from L1 or leaves to it.
 func (c *computation) zkSupply(l *ethrpc.Log) bool {
 	switch {
-	case l.Topics[0] == evmsig.TopicBaseMint && len(l.Topics) == 2 && len(l.Data) >= 32:
+	case l.Topics[0] == evmsig.TopicMint && len(l.Topics) == 2 && len(l.Data) >= 32:
 		if to, ok := evmsig.Address(l.Topics[1][:]); ok {
 			c.mint(to, evmsig.Uint(l.Data, 0))
 		}

@@ -38,6 +38,8 @@ type observer struct {
 	// others counts the logs, of tokens that have balances followed, that are neither
 	// transfers nor approvals: these may change balances too.
 	others map[common.Address]int
+	// repeated are the positions of logs that report a movement a second time
+	repeated map[int]bool
 }
 
 // observe compares, for tokens whose slots are unknown, the answers of balanceOf with what
@@ -47,7 +49,7 @@ func (c *computation) observe() {
 		return
 	}
 	o := &observer{seen: map[balanceKey]*balance{}, found: map[common.Address][]holding{}, count: map[common.Address]int{},
-		skip: map[common.Address]bool{}, others: map[common.Address]int{}}
+		skip: map[common.Address]bool{}, others: map[common.Address]int{}, repeated: c.repeated}
 	for i := range c.out.Checks {
 		o.skip[c.out.Checks[i].Token] = true
 	}
@@ -137,7 +139,7 @@ func (o *observer) compare(k balanceKey, b *balance, now *uint256.Int) {
 
 // log records a transfer for the holders that are followed.
 func (o *observer) log(l *trace.Log) {
-	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == evmsig.TopicApproval {
+	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == evmsig.TopicApproval || o.repeated[l.Receipt] {
 		return
 	}
 	from, to, v, ok := erc20Transfer(&ethrpc.Log{Address: l.Address, Topics: l.Topics, Data: l.Data})

@@ -21,11 +21,17 @@ func (c *computation) tokens() {
 		return
 	}
 	logs := c.Receipt.Logs
-	n := 0
+	n, approved := 0, false
 	for i := range logs {
-		if l := &logs[i]; len(l.Topics) > 0 && movesTokens(l.Topics[0]) {
-			n++
+		if l := &logs[i]; len(l.Topics) > 0 {
+			approved = approved || l.Topics[0] == evmsig.TopicApproval
+			if movesTokens(l.Topics[0]) {
+				n++
+			}
 		}
+	}
+	if approved {
+		c.approvals()
 	}
 	if n == 0 {
 		return
@@ -33,8 +39,9 @@ func (c *computation) tokens() {
 	c.out.Transfers = make([]Transfer, 0, n)
 	c.slab.reserve(2 * n)
 	c.fake = c.fakes()
+	c.repeated = c.repeats()
 	for i := range logs {
-		if len(logs[i].Topics) > 0 && !c.nativeLog(&logs[i]) {
+		if len(logs[i].Topics) > 0 && !c.repeated[i] && !c.nativeLog(&logs[i]) {
 			c.log(&logs[i], i)
 		}
 	}
@@ -83,29 +90,19 @@ func (c *computation) log(l *ethrpc.Log, pos int) {
 	}
 }
 
-// transferEvent distinguishes ERC-721 from ERC-20 by the number of indexed arguments.
+// transferEvent reads the event that ERC-20 and ERC-721 share.
 func (c *computation) transferEvent(t Transfer, l *ethrpc.Log) {
-	if len(l.Topics) == 4 {
-		var id uint256.Int
-		var ok bool
-		if t.From, t.To, ok = parties(l.Topics[1][:], l.Topics[2][:]); ok {
-			t.Standard = ERC721
-			id.SetBytes32(l.Topics[3][:])
-			c.transfer(t, &id, one)
-		}
-		return
-	}
-	from, to, v, ok := erc20Transfer(l)
+	from, to, v, ok := readTransfer(l)
 	if !ok {
 		return
 	}
 	t.From, t.To, t.Standard = from, to, ERC20
-	if id, ok := c.punk(t.Log, &v); ok {
+	if id, ok := c.punk(t.Log, &v); ok && len(l.Topics) != 4 {
 		t.Standard = ERC721
 		c.transfer(t, id, one)
 		return
 	}
-	if c.movesIDs(l.Address) {
+	if c.readsID(l) {
 		t.Standard = ERC721
 		c.transfer(t, &v, one)
 		return
@@ -135,14 +132,6 @@ func (c *computation) punk(pos int, amount *uint256.Int) (*uint256.Int, bool) {
 		}
 	}
 	return nil, false
-}
-
-// movesIDs reports whether a token older than ERC-721 emits ids instead of amounts.
-func (c *computation) movesIDs(token common.Address) bool {
-	if c.Chain.ID == 1 && token == cryptoKitties {
-		return true
-	}
-	return c.NFT != nil && c.NFT(token)
 }
 
 // erc20Transfer reads Transfer(address,address,uint256) with two, one or no

@@ -267,7 +267,7 @@ func FuzzLogs(f *testing.F) {
 		}
 		f.Add(uint8(0), l.Topics[0][:], flat, l.Data)
 	}
-	kinds := []common.Hash{evmsig.TopicTransfer, evmsig.TopicTransferSingle, evmsig.TopicTransferBatch, evmsig.TopicTransfer6909, evmsig.TopicDeposit, evmsig.TopicWithdrawal, evmsig.TopicBaseMint, evmsig.TopicBaseWithdrawal, evmsig.TopicLogFeeTransfer}
+	kinds := []common.Hash{evmsig.TopicTransfer, evmsig.TopicTransferSingle, evmsig.TopicTransferBatch, evmsig.TopicTransfer6909, evmsig.TopicDeposit, evmsig.TopicWithdrawal, evmsig.TopicMint, evmsig.TopicBaseWithdrawal, evmsig.TopicLogFeeTransfer}
 	ids := []uint64{1, 137, 324, 42220}
 	f.Fuzz(func(t *testing.T, pick uint8, first, rest, data []byte) {
 		l := ethrpc.Log{Topics: []common.Hash{common.BytesToHash(first)}, Data: data}

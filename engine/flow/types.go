@@ -122,4 +122,6 @@ type Flow struct {
 	Reconciled bool     // a state diff was available and compared
 	Complete   bool     // native movements come from a trace, not from the receipt alone
 	Notes      []string // what could not be computed, one sentence each
+
+	approvals map[int]bool // see ApprovesAmount
 }

@@ -132,7 +132,8 @@ func (s *simulation) netOf(r *replay.Result, tx *ethrpc.Transaction) map[moved]*
 	r.Tree.JoinLogs(rc)
 	f := flow.Compute(flow.Input{
 		Chain: ev.Chain, Tx: tx, Receipt: rc, Block: ev.Block, Tree: r.Tree, Succeeded: status == 1,
-		Token: func(a common.Address) bool { return ev.Tokens[a].Listed },
+		Token:     func(a common.Address) bool { return ev.Tokens[a].Listed },
+		Divisible: func(a common.Address) bool { d := ev.Tokens[a].Decimals; return d != nil && *d > 0 },
 	})
 	net := map[moved]*big.Int{}
 	add := func(who common.Address, key flow.TokenKey, n *big.Int, sign int64) {
