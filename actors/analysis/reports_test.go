@@ -245,6 +245,61 @@ func TestReported(t *testing.T) {
 	f("nft_id_unindexed", "success transfer/: Sent NFT 811 of 0x4446…de1a to 0x8146…c668")
 	f("erc1155_to_its_contract", "success transfer/: Sent 3 of 0x32ed…4f6d id 5 to 0x32ed…4f6d | stuck_value: 3 of 0x32ed…4f6d id 5 was sent to the token contract itself")
 	f("nft_to_its_contract", "success transfer/: Sent NFT 9 of 0xf57d…bfd0 to 0xf57d…bfd0 | stuck_value: NFT 9 of 0xf57d…bfd0 was sent to the token contract itself")
+	f("erc223_only_event", `success transfer/: Sent 5 "T223" (0x866d…3ec3) to 0x8146…c668`)
+	f("erc404_transfer", `success transfer/: Sent 2 "HYB" (0xb686…8bce), NFT 501 of "HYB" and NFT 502 of "HYB" to 0x8146…c668`)
+	f("dstoken_mint", "success other/mint: Minted 100 SAI")
+	f("vault_shares_without_transfer", "success other/vault_deposit: Deposited 1,000 DAI into Maker")
+}
+
+// TestReportedBalances: what the sender of a reported transaction has more or less of at the
+// end, in tokens.
+func TestReportedBalances(t *testing.T) {
+	_, all := reportedIn(t, "cases")
+	f := func(name, want string) {
+		t.Helper()
+		r := all[name]
+		if r == nil {
+			t.Errorf("no file %s", name)
+			return
+		}
+		if got := senderTokens(r.explain(t)); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
+		}
+	}
+	f("transfer_logged_twice", "-3 TWX")
+	f("burn_logged_twice", "-3 TWC")
+	f("erc20_value_indexed", "-5 IDX")
+	f("nft_id_unindexed", "-1 #811")
+	f("erc223_only_event", "-5 T223")
+	f("erc404_transfer", "-2 HYB, -1 HYB #501, -1 HYB #502")
+	f("dstoken_mint", "+100 SAI")
+	f("vault_shares_without_transfer", "-1000 DAI, +950 sDAI")
+	f("erc1155_to_its_contract", "-3 #5")
+	f("nft_to_its_contract", "-1 #9")
+}
+
+// senderTokens are the changes of the sender, without the native coin.
+func senderTokens(res *api.Result) string {
+	var list []string
+	for _, c := range res.BalanceChanges {
+		for _, x := range c.Tokens {
+			if !c.IsSender || x.TokenAddress == (api.Addr{}) {
+				continue
+			}
+			s := x.Balance
+			if !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+") {
+				s = "+" + s
+			}
+			if x.TokenSymbol != "" {
+				s += " " + x.TokenSymbol
+			}
+			if x.TokenID != nil {
+				s += " #" + *x.TokenID
+			}
+			list = append(list, s)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // TestReportedFees: who paid what for the execution, by the steps of a transaction.

@@ -19,6 +19,8 @@ var (
 	TopicBurn                = Hash("Burn(address,uint256)")
 	TopicMintAmount          = Hash("Mint(uint256)")
 	TopicBurnAmount          = Hash("Burn(uint256)")
+	TopicIssueAmount         = Hash("Issue(uint256)")
+	TopicRedeemAmount        = Hash("Redeem(uint256)")
 	TopicApproval            = Hash("Approval(address,address,uint256)")
 	TopicApprovalForAll      = Hash("ApprovalForAll(address,address,bool)")
 )

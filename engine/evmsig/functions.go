@@ -17,6 +17,10 @@ var (
 	SelMint         = Func("mint(address,uint256)")
 	SelMintAmount   = Func("mint(uint256)")
 	SelMintTo       = Func("mintTo(address,uint256)")
+	SelMint128      = Func("mint(uint128)")
+	SelBurn128      = Func("burn(uint128)")
+	SelIssue        = Func("issue(uint256)")
+	SelRedeem       = Func("redeem(uint256)")
 	SelBurn         = Func("burn(uint256)")
 	SelBurnOf       = Func("burn(address,uint256)")
 	SelBurnFrom     = Func("burnFrom(address,uint256)")
@@ -39,23 +43,10 @@ var (
 	SelTransferAndCall      = Func("transferAndCall(address,uint256,bytes)")
 	SelSend                 = Func("send(address,uint256,bytes)")
 	SelOwnerOf              = Func("ownerOf(uint256)")
+	SelSetApprovalForAll    = Func("setApprovalForAll(address,bool)")
+	SelGetApproved          = Func("getApproved(uint256)")
+	SelApprovedForAll       = Func("isApprovedForAll(address,address)")
 )
-
-// InterfaceERC721 is the identifier of ERC-721 for supportsInterface: by ERC-165 that of all
-// its functions together.
-var InterfaceERC721 = together(
-	SelBalanceOf, SelOwnerOf, SelSafeTransferFrom, SelSafeTransferFromData, SelTransferFrom, SelApprove,
-	Func("setApprovalForAll(address,bool)"), Func("getApproved(uint256)"), Func("isApprovedForAll(address,address)"),
-)
-
-func together(functions ...Selector) (id Selector) {
-	for _, s := range functions {
-		for i := range id {
-			id[i] ^= s[i]
-		}
-	}
-	return id
-}
 
 // Rights given by the owner's signature, the owner first: EIP-2612, DAI, Permit2,
 // permitForAll of NFTs, and EIP-2612 with a packed signature.

@@ -45,6 +45,8 @@ type computation struct {
 	kinds  tokenKinds
 
 	repeated map[int]bool // see repeats
+	twins    *booked      // see bookOnce
+	emitters map[int]*trace.Frame
 }
 
 // Compute derives all movements of one transaction. It only reads its input and never

@@ -74,9 +74,13 @@ func TestAmountsAndIDs(t *testing.T) {
 	f("four topics, transfer that returned nothing, and the owner's slot", id, indexed, func(in *Input, x *trace.Frame) {
 		in.Diff, x.Input = owner(alice, bob), input(evmsig.SelTransfer, bob, 77)
 	})
-	f("both layouts in one transaction", "erc721 token alice>bob 1#77", indexed, func(in *Input, _ *trace.Frame) {
+	f("an event of the amount beside", "erc721 token alice>bob 1#77 | erc20 token alice>bob 5", indexed, func(in *Input, _ *trace.Frame) {
 		in.Divisible = yes
-		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(evmsig.TopicTransfer404, alice, bob), 0))
+		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(evmsig.TopicTransfer404, alice, bob), 5))
+	})
+	f("both layouts of one event", "erc721 token alice>bob 1#77 | erc20 token alice>bob 5", indexed, func(in *Input, _ *trace.Frame) {
+		in.Divisible = yes
+		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5))
 	})
 }
 

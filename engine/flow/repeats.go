@@ -126,7 +126,6 @@ func (c *computation) cameBack(holder common.Address, id uint256.Int, first, las
 
 // movedLogs lists the transfer events of a fungible token with the equal ones before them.
 func (c *computation) movedLogs(token common.Address) (list []movedLog) {
-	frames := c.emittedBy(token)
 	last := map[movedKey]int{}
 	for i := range c.Receipt.Logs {
 		l := &c.Receipt.Logs[i]
@@ -137,7 +136,7 @@ func (c *computation) movedLogs(token common.Address) (list []movedLog) {
 		if !ok {
 			continue
 		}
-		m := movedLog{pos: i, from: from, to: to, v: v, frame: frames[i]}
+		m := movedLog{pos: i, from: from, to: to, v: v, frame: c.emittedBy(i)}
 		k := movedKey{from, to, v, m.frame}
 		if at, again := last[k]; again {
 			m.equal, m.near = list[at].equal+1, at == len(list)-1
@@ -154,21 +153,20 @@ type movedKey struct {
 	frame    *trace.Frame
 }
 
-// emittedBy maps the logs of a token to the calls that emitted them, by position in the
-// receipt. Code that is run for another contract belongs to the call of that contract.
-func (c *computation) emittedBy(token common.Address) map[int]*trace.Frame {
-	frames := map[int]*trace.Frame{}
-	if c.Tree == nil {
-		return frames
-	}
-	for _, f := range c.Tree.Frames {
-		for i := range f.Logs {
-			if f.Logs[i].Address == token && f.Logs[i].Receipt >= 0 {
-				frames[f.Logs[i].Receipt] = callOf(f)
+// emittedBy is the call that emitted a log of the receipt; nil if the trace does not tell.
+// Code that is run for another contract belongs to the call of that contract.
+func (c *computation) emittedBy(pos int) *trace.Frame {
+	if c.emitters == nil {
+		c.emitters = map[int]*trace.Frame{}
+		if c.Tree != nil {
+			for _, f := range c.Tree.Frames {
+				for i := range f.Logs {
+					c.emitters[f.Logs[i].Receipt] = callOf(f)
+				}
 			}
 		}
 	}
-	return frames
+	return c.emitters[pos]
 }
 
 // callOf is the call in whose account the code of a frame ran.

@@ -54,10 +54,23 @@ func movesTokens(topic common.Hash) bool {
 		evmsig.TopicTransferBatch,
 		evmsig.TopicTransfer6909,
 		evmsig.TopicDeposit,
-		evmsig.TopicWithdrawal:
+		evmsig.TopicWithdrawal,
+		evmsig.TopicTransfer404,
+		evmsig.TopicTransfer223,
+		evmsig.TopicSent777,
+		evmsig.TopicMinted777,
+		evmsig.TopicBurned777,
+		evmsig.TopicMint,
+		evmsig.TopicBurn,
+		evmsig.TopicMintAmount,
+		evmsig.TopicBurnAmount,
+		evmsig.TopicIssueAmount,
+		evmsig.TopicRedeemAmount,
+		evmsig.TopicVaultDeposit,
+		evmsig.TopicVaultWithdraw:
 		return true
 	}
-	return false
+	return isNote(topic)
 }
 
 // nativeLog reports whether a log only repeats a native move.
@@ -87,6 +100,8 @@ func (c *computation) log(l *ethrpc.Log, pos int) {
 		c.multiTokenEvent(t, l)
 	case evmsig.TopicDeposit, evmsig.TopicWithdrawal:
 		c.wrapEvent(t, l)
+	default:
+		c.ownEvent(t, l)
 	}
 }
 

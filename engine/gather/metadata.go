@@ -107,6 +107,17 @@ var tokenTopics = map[common.Hash]bool{
 	evmsig.TopicTransfer6909:   true,
 	evmsig.TopicDeposit:        true,
 	evmsig.TopicWithdrawal:     true,
+	evmsig.TopicTransfer404:    true,
+	evmsig.TopicTransfer223:    true,
+	evmsig.TopicSent777:        true,
+	evmsig.TopicMinted777:      true,
+	evmsig.TopicBurned777:      true,
+	evmsig.TopicMint:           true,
+	evmsig.TopicBurn:           true,
+	evmsig.TopicMintAmount:     true,
+	evmsig.TopicBurnAmount:     true,
+	evmsig.TopicVaultDeposit:   true,
+	evmsig.TopicVaultWithdraw:  true,
 }
 
 type callAt struct {
