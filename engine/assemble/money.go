@@ -26,7 +26,7 @@ func (b *builder) transfers() {
 	b.r.TokenTransfers = make([]api.TokenTransfer, 0, len(b.flow.Transfers))
 	for i := range b.flow.Transfers {
 		t := &b.flow.Transfers[i]
-		if t.Wrap {
+		if t.Wrap || t.Log == flow.NoLog {
 			continue // no Transfer event: it shows in balanceChanges
 		}
 		tok := b.token(t.Token)

@@ -206,6 +206,10 @@ func trustMoves(a *facts.Reading, o *Opinion, lower lowering) {
 		}
 	}
 	for _, l := range append(append([]facts.Leg(nil), a.Out...), a.In...) {
+		if l.Key.NFT && a.Flow != nil && a.Flow.Undecided[l.Key.Token] {
+			lower(api.Medium, verdict.AmountOrNFT, verdict.Abbreviated(l.Key.Token))
+			break
+		}
 		if l.Key.NFT || l.Key.ID != "" || l.Native() {
 			continue
 		}

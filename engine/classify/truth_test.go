@@ -26,7 +26,7 @@ func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 	}
 	zero := common.Address{}
 	f("transfer without a log", scene.New(scene.At(scene.Vault), 0, scene.Input("transfer(address,uint256)", scene.Friend, 5)), "",
-		"Called function 0xa9059cbb of 0x7a17…7a17; no tokens moved")
+		"Called function 0xa9059cbb of 0x7a17…7a17; no transfer event was read")
 	f("mint for a customer", scene.New(scene.At(scene.Usdc), 0, scene.Input("mint(address,uint256)", scene.Friend, 66_000000)).Transfer(scene.Usdc, zero, scene.Friend, 66_000000), "mint",
 		"Minted 66 USDC to 0xf00d…f00d")
 	f("range of NFTs", scene.New(scene.At(scene.Nft), 0, scene.Input("mint(address,uint256)", scene.Friend, 100)).

@@ -66,8 +66,10 @@ func Compute(in Input) *Flow {
 	if c.NoLogs {
 		c.calls()
 	} else {
+		c.silent()
 		c.tokens()
 	}
+	c.out.Unread = c.unread()
 	c.fees()
 	c.lost()
 	c.reconcile()

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/statediff"
@@ -56,10 +58,11 @@ func (c *computation) amountIndexed(l *ethrpc.Log, n *numbered) bool {
 		return true
 	case c.owns(n):
 		return false
-	case c.calledForAmount(n):
+	case c.calledForAmount(n), c.slotOfAmount(n):
 		return true
 	}
-	return c.slotOfAmount(n)
+	c.undecided(n)
+	return false
 }
 
 // movesIDs reports whether a token whose events index no number has ids in their data, as
@@ -90,6 +93,23 @@ func (c *computation) idUnindexed(l *ethrpc.Log, n *numbered) bool {
 		return false
 	}
 	return c.owns(n) && !c.slotOfAmount(n)
+}
+
+// undecided notes a token whose fourth topic was taken for an id although its function
+// transfer(address,uint256) was called with the number: ERC-721 has no such function, and
+// nothing else says which of the two it moves.
+func (c *computation) undecided(n *numbered) {
+	moved := func(f *trace.Frame) bool {
+		w := evmsig.Word(f.Input[4:], 1)
+		return evmsig.SelTransfer.Begins(f.Input) && w != nil && n.v.Eq(new(uint256.Int).SetBytes32(w))
+	}
+	if n.approval || !slices.ContainsFunc(c.kinds.amounts[n.token], moved) {
+		return
+	}
+	if c.out.Undecided == nil {
+		c.out.Undecided = map[common.Address]bool{}
+	}
+	c.out.Undecided[n.token] = true
 }
 
 // isHybrid reports whether a token logs amounts and ids with events of their own.
@@ -182,27 +202,21 @@ func (c *computation) calledForItem(n *numbered) bool {
 	return false
 }
 
-// calledForAmount reports whether a function of EIP-20 that the token was called with
-// returned what EIP-20 says: the functions of ERC-721 with the same parameters return nothing.
+// calledForAmount reports whether the token was called with a function of EIP-20 and the
+// number, and returned what EIP-20 says: the functions of ERC-721 with the same parameters
+// return nothing.
 func (c *computation) calledForAmount(n *numbered) bool {
 	k := &c.kinds
 	if k.amounts == nil {
 		k.amounts = c.callsTo(amountCalls)
 	}
 	for _, f := range k.amounts[n.token] {
-		at := 1
-		switch evmsig.Called(f.Input) {
-		case evmsig.SelApprove:
-			if !n.approval {
-				continue
-			}
-		case evmsig.SelTransferFrom:
+		at, s := 1, evmsig.Called(f.Input)
+		if (s == evmsig.SelApprove) != n.approval {
+			continue
+		}
+		if s == evmsig.SelTransferFrom {
 			at = 2
-			fallthrough
-		default:
-			if n.approval {
-				continue
-			}
 		}
 		if w := evmsig.Word(f.Input[4:], at); w != nil && n.v.Eq(new(uint256.Int).SetBytes32(w)) && answeredTrue(f.Output) {
 			return true
@@ -230,7 +244,8 @@ func (c *computation) callsTo(functions map[evmsig.Selector]bool) map[common.Add
 		return calls
 	}
 	for _, f := range c.Tree.Frames {
-		if (f.Kind == trace.Call || f.Kind == trace.StaticCall) && f.Status == trace.OK && len(f.Input) >= 4 && functions[evmsig.Called(f.Input)] {
+		called := (f.Kind == trace.Call || f.Kind == trace.StaticCall) && f.Status == trace.OK && len(f.Input) >= 4
+		if called && functions[evmsig.Called(f.Input)] {
 			calls[f.To] = append(calls[f.To], f)
 		}
 	}

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
@@ -36,7 +38,7 @@ func (c *computation) tokens() {
 	if n == 0 {
 		return
 	}
-	c.out.Transfers = make([]Transfer, 0, n)
+	c.out.Transfers = slices.Grow(c.out.Transfers, n)
 	c.slab.reserve(2 * n)
 	c.fake = c.fakes()
 	c.repeated = c.repeats()

@@ -25,11 +25,15 @@ type Transfer struct {
 	From, To common.Address
 	Amount   *big.Int // base units; 1 for ERC-721
 	ID       *big.Int // nil for ERC-20
-	Log      int      // position in the receipt; where nobody has the logs, position in the list
+	Log      int      // position in the receipt; where nobody has the logs, position in the list; NoLog for none
 	Call     int      // where nobody has the logs: index of the frame that asked for it
 	Sub      int      // position inside a batch log
 	Wrap     bool
 }
+
+// NoLog is the position of a movement that the token logged nothing of: the calls and the
+// state show it.
+const NoLog = -1
 
 // MoveKind says what moved native coin.
 type MoveKind string
@@ -119,9 +123,12 @@ type Flow struct {
 	Fee        *Fee     // nil when the receipt is missing or the fee was not paid in the native coin
 	Changes    []Change // sender first, then by first appearance; fee recipients last
 	Mismatches []Mismatch
-	Reconciled bool     // a state diff was available and compared
-	Complete   bool     // native movements come from a trace, not from the receipt alone
-	Notes      []string // what could not be computed, one sentence each
+	Reconciled bool // a state diff was available and compared
+	Complete   bool // native movements come from a trace, not from the receipt alone
+	Unread     bool // no event tells of a movement of tokens, but calls or the state may
+	// Undecided are tokens of which no evidence says whether they move amounts or NFTs.
+	Undecided map[common.Address]bool
+	Notes     []string // what could not be computed, one sentence each
 
 	approvals map[int]bool // see ApprovesAmount
 }

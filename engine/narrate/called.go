@@ -33,13 +33,15 @@ func (a *headlineWriter) calledHeadline(o *classify.Opinion, via string) string 
 	return "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry) + a.unmoved()
 }
 
-// unmoved says that a call moved nothing, where that is known.
+// unmoved says that a call moved nothing, where logs, calls and state agree on it.
 func (a *headlineWriter) unmoved() string {
 	switch {
 	case a.Flow == nil:
 		return ""
 	case len(a.Flow.Transfers) > 0:
 		return "; nobody gained or lost tokens"
+	case a.Flow.Unread:
+		return "; no transfer event was read"
 	}
 	return "; no tokens moved"
 }

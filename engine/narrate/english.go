@@ -210,6 +210,7 @@ var english = map[verdict.Form]string{
 	verdict.OnlyFunction:            "only the called function tells",
 	verdict.PaymentUnexplained:      "what the called contract does with the payment is not known",
 	verdict.OnlySharedEvent:         "the event that decides the type is one that unrelated contracts emit, and nothing else confirms it",
+	verdict.AmountOrNFT:             "nothing tells whether %s moved amounts or NFTs",
 	verdict.OnlyMovement:            "only what was paid and received decides the type; no event or function confirms it",
 	verdict.TradeChangedSupply:      "the trade created or destroyed units of %s, so it may be a deposit or a redemption",
 	verdict.DepositEventToo:         "the swap may be a step of a deposit or withdrawal, whose event is there too",

@@ -185,6 +185,8 @@ func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 	n = new(big.Int).Abs(n)
 	symbol := a.Symbol(key.Token)
 	switch {
+	case key.NFT && a.Flow != nil && a.Flow.Undecided[key.Token]:
+		return "token " + clip(key.ID) + " of " + symbol
 	case key.NFT:
 		return "NFT " + clip(key.ID) + " of " + symbol
 	case key.ID != "":

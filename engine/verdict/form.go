@@ -212,6 +212,7 @@ const (
 	AlsoReadAs
 	OnlySharedEvent
 	OnlyMovement
+	AmountOrNFT
 	TradeChangedSupply
 	DepositEventToo
 	ActUnrecognised

@@ -45,7 +45,12 @@ func composed(
 ) *facts.Input {
 	f := &facts.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare,
 		Labels: map[common.Address]label.Label{}, Tokens: map[common.Address]label.Token{}}
-	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare})
+	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare,
+		Token: func(a common.Address) bool { t, ok := label.LookupToken(ch.ID, a); return ok && t.Listed },
+		Divisible: func(a common.Address) bool {
+			t, _ := label.LookupToken(ch.ID, a)
+			return t.Decimals != nil && *t.Decimals > 0
+		}})
 	f.Decoded = decode.New(ch, decode.Sources{}).All(tree, rc)
 	seen := map[common.Address]bool{}
 	add := func(a common.Address) {

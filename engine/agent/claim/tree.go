@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -87,7 +88,7 @@ func (ix *Index) donated(victims []api.Addr) bool {
 	own := ix.own(api.ShareInflation)
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
-		if !own[api.AddrOf(t.From)] || !slices.Contains(victims, api.AddrOf(t.To)) {
+		if t.Log == flow.NoLog || !own[api.AddrOf(t.From)] || !slices.Contains(victims, api.AddrOf(t.To)) {
 			continue
 		}
 		if f := ix.frameOf(t.Log); f != nil && !inside(f, t.To) {
