@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestReportedBalances: what accounts of transactions of bug reports gained or lost, in base
+// TestReportedAccounts: what accounts of transactions of bug reports gained or lost, in base
 // units by the token's first letters; "" for nothing.
-func TestReportedBalances(t *testing.T) {
+func TestReportedAccounts(t *testing.T) {
 	_, all := reportedIn(t, "cases")
 	f := func(name, account, want string) {
 		t.Helper()

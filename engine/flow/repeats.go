@@ -187,16 +187,13 @@ func nearRepeats(list []movedLog) (extra []int) {
 	return extra
 }
 
-// pairedRepeats are the second events of each pair, if every event is one of a pair: a token
-// that repeats all its events at the end.
+// pairedRepeats are the second events of each pair of equal ones, wherever they stand: a token
+// may repeat all its events at the end.
 func pairedRepeats(list []movedLog) (extra []int) {
 	for i := range list {
 		if list[i].equal%2 == 1 {
 			extra = append(extra, list[i].pos)
 		}
-	}
-	if 2*len(extra) != len(list) {
-		return nil
 	}
 	return extra
 }
@@ -320,7 +317,7 @@ func (c *computation) askedOnce(list []movedLog) bool {
 		return false
 	}
 	for i := range list {
-		if m := &list[i]; m.frame != f || m.from != list[0].from || m.to != list[0].to || m.v != list[0].v {
+		if m := &list[i]; m.from != list[0].from || m.to != list[0].to || m.v != list[0].v {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -47,6 +48,43 @@ func emitters(rc *ethrpc.Receipt, most int) []common.Address {
 // contracts themselves as of the block. Of a block whose state the node no longer keeps it
 // asks the latest one, and the tokens say so.
 func Tokens(
+	ctx context.Context,
+	w StateReader,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	rc *ethrpc.Receipt,
+) (map[common.Address]label.Token, error) {
+	out, err := loggedTokens(ctx, w, ch, tx, rc)
+	a, ok := silentToken(tx, rc)
+	if !ok {
+		return out, err
+	}
+	if t, known := label.LookupToken(ch.ID, a); known {
+		out[a] = t
+		return out, err
+	}
+	// Without an answer its amounts are told in base units.
+	if fetched, failed := label.Fetch(ctx, callAt{w, ch, *tx.BlockNumber}, ch, *tx.BlockNumber, []common.Address{a}); failed == nil {
+		maps.Copy(out, fetched)
+	}
+	return out, err
+}
+
+// silentToken is the contract that the transaction asked to move tokens and that logged
+// nothing.
+func silentToken(tx *ethrpc.Transaction, rc *ethrpc.Receipt) (a common.Address, ok bool) {
+	if tx.To == nil || rc.Status != nil && *rc.Status == 0 {
+		return a, false
+	}
+	switch evmsig.Called(tx.Input) {
+	case evmsig.SelTransfer, evmsig.SelTransferFrom, evmsig.SelMint, evmsig.SelBurn, evmsig.SelBurnOf, evmsig.SelBurnFrom:
+		return *tx.To, !slices.ContainsFunc(rc.Logs, func(l ethrpc.Log) bool { return l.Address == *tx.To })
+	}
+	return a, false
+}
+
+// loggedTokens finds them among the emitters of logs.
+func loggedTokens(
 	ctx context.Context,
 	w StateReader,
 	ch *chain.Chain,

@@ -101,3 +101,31 @@ func TestTokensOfPrunedBlocks(t *testing.T) {
 		t.Errorf("a node that does not answer: %v, %v", got, err)
 	}
 }
+
+// TestSilentToken: a contract that was asked to move tokens and logged nothing is asked for
+// its decimals, no other contract is.
+func TestSilentToken(t *testing.T) {
+	ch, _ := chain.ByID(1)
+	f := func(name string, want bool, input []byte, change func(*ethrpc.Transaction, *ethrpc.Receipt)) {
+		t.Helper()
+		tx, rc := called(), &ethrpc.Receipt{}
+		tx.Input, *tx.BlockNumber = input, upstream.Latest
+		if change != nil {
+			change(tx, rc)
+		}
+		got, err := Tokens(t.Context(), &pruned{}, ch, tx, rc)
+		if token, ok := got[common.Address{2}]; err != nil || ok != want || ok && (token.Decimals == nil || *token.Decimals != 6) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	call := func(s evmsig.Selector) []byte { return append(s[:], make([]byte, 64)...) }
+	f("transfer", true, call(evmsig.SelTransfer), nil)
+	f("burn", true, call(evmsig.SelBurn), nil)
+	f("another function", false, call(evmsig.SelApprove), nil)
+	failed := uint64(0)
+	f("a failed transaction", false, call(evmsig.SelTransfer), func(_ *ethrpc.Transaction, rc *ethrpc.Receipt) { rc.Status = &failed })
+	f("a creation", false, call(evmsig.SelTransfer), func(tx *ethrpc.Transaction, _ *ethrpc.Receipt) { tx.To = nil })
+	f("with a log", false, call(evmsig.SelTransfer), func(_ *ethrpc.Transaction, rc *ethrpc.Receipt) {
+		rc.Logs = []ethrpc.Log{{Address: common.Address{2}, Topics: []common.Hash{{9}}}}
+	})
+}
