@@ -74,6 +74,9 @@ func TestAmountsAndIDs(t *testing.T) {
 	f("four topics, transfer that returned nothing, and the owner's slot", id, indexed, func(in *Input, x *trace.Frame) {
 		in.Diff, x.Input = owner(alice, bob), input(evmsig.SelTransfer, bob, 77)
 	})
+	f("four topics, transfer that returned true, and the owner's slot", id, indexed, func(in *Input, x *trace.Frame) {
+		in.Diff, x.Input, x.Output = owner(alice, bob), input(evmsig.SelTransfer, bob, 77), word(1)
+	})
 	f("an event of the amount beside", "erc721 token alice>bob 1#77 | erc20 token alice>bob 5", indexed, func(in *Input, _ *trace.Frame) {
 		in.Divisible = yes
 		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(evmsig.TopicTransfer404, alice, bob), 5))
