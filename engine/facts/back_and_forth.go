@@ -37,7 +37,7 @@ func (a *Reading) BackAndForth(swaps []*Match) (b BackAndForth, ok bool) {
 		}
 		b.Trader, b.Lost = who, out
 		b.Gave, b.Back = a.gross(who, out[0].Key)
-		if b.Gave.Cmp(a.firstPaid(b.Trades, out[0].Key)) >= 0 && b.Back.Sign() > 0 {
+		if b.Gave.Cmp(a.firstPaid(b.Trades, out[0].Key)) >= 0 && b.Back.Sign() > 0 && a.soldAgain(b.Trades, out[0].Key) {
 			return b, true
 		}
 	}
@@ -56,6 +56,36 @@ func closed(trades []PoolTrade) bool {
 		}
 	}
 	return len(took) == len(gave)
+}
+
+// soldPart is the least part of what was bought that must have been sold again, in percent:
+// tokens that take a fee of each transfer leave less than all.
+const soldPart = 90
+
+// soldAgain reports whether what pools gave of each asset but that of k went into pools again,
+// and not somewhere else.
+func (a *Reading) soldAgain(trades []PoolTrade, k flow.TokenKey) bool {
+	took, gave := map[flow.TokenKey]*big.Int{}, map[flow.TokenKey]*big.Int{}
+	sum := func(m map[flow.TokenKey]*big.Int, key flow.TokenKey, n *big.Int) {
+		if m[key] == nil {
+			m[key] = new(big.Int)
+		}
+		m[key].Add(m[key], n)
+	}
+	for i := range trades {
+		sum(took, trades[i].In, trades[i].Took)
+		sum(gave, trades[i].Out, trades[i].Gave)
+	}
+	for key, n := range gave {
+		if key == k || k == (flow.TokenKey{}) && a.WrappedNative(key.Token) {
+			continue
+		}
+		sold := new(big.Int).Mul(took[key], big.NewInt(100))
+		if sold.Cmp(new(big.Int).Mul(n, big.NewInt(soldPart))) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // gross sums up what an account gave and got of an asset.

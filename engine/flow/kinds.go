@@ -285,6 +285,9 @@ func (c *computation) slotOfAmount(n *numbered) bool {
 		return false
 	}
 	w := writtenBy(c.Diff, n.token)
+	if !n.approval && n.v.CmpUint64(commonNumber) < 0 {
+		return w.balanceChanged(n)
+	}
 	if !n.approval {
 		return w.changedBy(&n.v) || w.changedBy(new(uint256.Int).Neg(&n.v))
 	}
@@ -292,6 +295,24 @@ func (c *computation) slotOfAmount(n *numbered) bool {
 	for _, now := range w.post {
 		if now == want {
 			return true
+		}
+	}
+	return false
+}
+
+// commonNumber is the number below which a slot that is no balance changes by chance: ids,
+// counters and times are so small.
+const commonNumber = 1 << 40
+
+// balanceChanged reports whether the balance of a party, in a known layout, changed by the number.
+func (w *written) balanceChanged(n *numbered) bool {
+	layouts, less := statediff.Layouts(), new(uint256.Int).Neg(&n.v)
+	for i := range layouts {
+		for _, who := range []common.Address{n.from, n.to} {
+			slot := layouts[i].Slot(common.BytesToHash(who[:]))
+			if d, ok := w.change(slot); ok && (sameAmount(&n.v, d) || sameAmount(less, d)) {
+				return true
+			}
 		}
 	}
 	return false

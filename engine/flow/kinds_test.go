@@ -71,6 +71,8 @@ func TestAmountsAndIDs(t *testing.T) {
 	f("the slot of another owner", amount, plain, func(in *Input, _ *trace.Frame) { in.Diff = owner(carol, bob) })
 	balance := moved(map[common.Hash][2]*uint256.Int{second.Slot(topicOf(alice)): balances2(100, 23)})
 	f("four topics and a slot that moved by the number", amount, indexed, func(in *Input, _ *trace.Frame) { in.Diff = balance })
+	counter := moved(map[common.Hash][2]*uint256.Int{second.Slot(topicOf(carol)): balances2(100, 23)})
+	f("four topics and another slot that moved by the number", id, indexed, func(in *Input, _ *trace.Frame) { in.Diff = counter })
 	f("four topics, transfer that returned nothing, and the owner's slot", id, indexed, func(in *Input, x *trace.Frame) {
 		in.Diff, x.Input = owner(alice, bob), input(evmsig.SelTransfer, bob, 77)
 	})
