@@ -2,11 +2,14 @@ package assemble
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/narrate"
 )
 
 // TestRecordedSandwich: each part of a recorded sandwich tells of all three, with amounts, and
@@ -30,6 +33,7 @@ func TestRecordedSandwich(t *testing.T) {
 					t.Errorf("%s: self is %v of %s", ev.TxHash, x.Self, x.TxHash)
 				}
 				if x.Self {
+					checkSandwichHeadline(t, r, &x)
 					parts[r.Sandwich.Trades[0].TxHash] = append(parts[r.Sandwich.Trades[0].TxHash], x.Part)
 				}
 			}
@@ -57,6 +61,26 @@ func TestRecordedSandwich(t *testing.T) {
 	}
 }
 
+// checkSandwichHeadline: the headline of a leg has the amounts of its trade in the pool, that
+// of a victim says who traded around it.
+func checkSandwichHeadline(t *testing.T, r *api.Result, x *api.SandwichTrade) {
+	t.Helper()
+	switch {
+	case x.Part == api.SandwichVictim:
+		if !strings.Contains(r.Summary, "; sandwiched by "+r.Sandwich.Searcher.Short()) {
+			t.Errorf("%s: %s", x.TxHash, r.Summary)
+		}
+	case *r.TxType != api.TypeMEV || x.Given == nil || x.Taken == nil:
+	default:
+		for _, a := range []*api.StepAmount{x.Given, x.Taken} {
+			n, ok := new(big.Int).SetString(a.RawAmount, 10)
+			if !ok || !strings.Contains(r.Summary, narrate.Decimal(n, 18)+" "+a.TokenSymbol) { // as the recorded tokens have
+				t.Errorf("%s does not tell %s %s: %s", x.TxHash, a.RawAmount, a.TokenSymbol, r.Summary)
+			}
+		}
+	}
+}
+
 func told(a *api.StepAmount) string {
 	if a == nil {
 		return "?"
@@ -77,4 +101,19 @@ func around(list []*Evidence, at int) *ethrpc.Neighbours {
 		}
 	}
 	return n
+}
+
+// TestNobodyIsAccusedWithoutAFinding: the word attacker stands only in results with a finding.
+func TestNobodyIsAccusedWithoutAFinding(t *testing.T) {
+	recordedStates(t, func(ev *Evidence) {
+		r := Result(ev)
+		if len(r.Findings) > 0 {
+			return
+		}
+		for _, text := range slices.Concat([]string{r.Summary}, r.Steps, r.Risks) {
+			if strings.Contains(text, "attacker") {
+				t.Errorf("%s: %s", ev.TxHash, text)
+			}
+		}
+	})
 }

@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"slices"
+
 	"txlens/engine/facts"
 	"txlens/engine/verdict"
 )
@@ -10,7 +12,12 @@ func sandwichLeg(a *facts.Reading) *Opinion {
 	if w := a.Sandwich; w == nil || !w.Leg || !a.IsSearcher() {
 		return nil
 	}
-	return &Opinion{Act: facts.ActSandwich, Matches: a.Find(facts.ActSwap)}
+	swaps := a.Find(facts.ActSwap)
+	inPool := slices.DeleteFunc(slices.Clone(swaps), func(m *facts.Match) bool { return m.Emitter != a.Sandwich.Pool })
+	if len(inPool) > 0 {
+		swaps = inPool // what it traded elsewhere is no part of the sandwich
+	}
+	return &Opinion{Act: facts.ActSandwich, Matches: swaps}
 }
 
 func jitLiquidity(a *facts.Reading) *Opinion {

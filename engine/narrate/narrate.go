@@ -35,19 +35,34 @@ type Names interface {
 }
 
 // Sentence renders a sentence; the zero Sentence is empty.
-func Sentence(n Names, s verdict.Sentence) string {
-	text := english[s.Form]
+func Sentence(n Names, s verdict.Sentence) string { return render(n, s, "the attacker") }
+
+// accused stands in the English of a form for the one who acted. Where no finding decides, that
+// is the sender: nobody is called an attacker without a finding.
+const accused = "{attacker}"
+
+// undecided are the forms that leave open whether there was an attack.
+var undecided = map[verdict.Form]bool{
+	verdict.GainUnexplained: true, verdict.MovesUnexplained: true, verdict.PossibleDrain: true, verdict.PossibleDrainRevoke: true,
+}
+
+func render(n Names, s verdict.Sentence, who string) string {
+	if undecided[s.Form] {
+		who = "the sender"
+	}
+	text := strings.ReplaceAll(english[s.Form], accused, who)
 	if len(s.Args) == 0 {
 		return strings.ReplaceAll(text, "%%", "%")
 	}
 	args := make([]any, len(s.Args))
 	for i, a := range s.Args {
-		args[i] = argument(n, a)
+		args[i] = argument(n, a, who)
 	}
 	return fmt.Sprintf(text, args...)
 }
 
-func argument(n Names, a verdict.Arg) string {
+// argument renders an argument; who is the one who acted, in sentences within.
+func argument(n Names, a verdict.Arg, who string) string {
 	switch v := a.(type) {
 	case verdict.Who:
 		return n.Who(common.Address(v))
@@ -66,11 +81,11 @@ func argument(n Names, a verdict.Arg) string {
 	case verdict.Foreign:
 		return n.Foreign(string(v))
 	case verdict.Sentence:
-		return Sentence(n, v)
+		return render(n, v, who)
 	case verdict.List:
 		parts := make([]string, len(v))
 		for i, x := range v {
-			parts[i] = argument(n, x)
+			parts[i] = argument(n, x, who)
 		}
 		return strings.Join(parts, ", ")
 	}

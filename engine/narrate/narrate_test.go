@@ -47,11 +47,32 @@ func TestEveryForm(t *testing.T) {
 	}
 }
 
+// TestAccused: the one who acted is an attacker only in forms that decide, however deep.
+func TestAccused(t *testing.T) {
+	f := func(form verdict.Form, want string) {
+		t.Helper()
+		clones := verdict.Say(verdict.CauseClones, verdict.Who{})
+		args := make([]verdict.Arg, strings.Count(strings.ReplaceAll(english[form], "%%", ""), "%s"))
+		for i := range args {
+			args[i] = verdict.List{verdict.Say(verdict.WithLoan, clones)}
+		}
+		if got := Sentence(names{}, verdict.Say(form, args...)); !strings.Contains(got, want+" made WHO act") || strings.Contains(got, accused) {
+			t.Errorf("form %d: %s", form, got)
+		}
+	}
+	f(verdict.ExploitOf, "the attacker")
+	f(verdict.DrainOf, "the attacker")
+	f(verdict.GainUnexplained, "the sender")
+	f(verdict.MovesUnexplained, "the sender")
+	f(verdict.PossibleDrain, "the sender")
+	f(verdict.PossibleDrainRevoke, "the sender")
+}
+
 // TestArguments: each type of argument is rendered.
 func TestArguments(t *testing.T) {
 	f := func(a verdict.Arg, want string) {
 		t.Helper()
-		if got := argument(names{}, a); got != want {
+		if got := argument(names{}, a, ""); got != want {
 			t.Errorf("%#v: %q, want %q", a, got, want)
 		}
 	}

@@ -51,7 +51,7 @@ func (a *headlineWriter) summarise() string {
 		}
 		s = failed + ", the transaction itself succeeded: " + lowerFirst(s)
 	}
-	return s + a.onBehalf() + a.costTail()
+	return s + a.onBehalf() + a.sandwiched() + a.costTail()
 }
 
 // ordered reports whether it is known what call the actor signed.

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"txlens/engine/api"
 	"txlens/engine/classify"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -45,7 +46,34 @@ func (a *headlineWriter) legHeadline(via string) string {
 	if len(w.Victims) == 1 {
 		n = "the trade of transaction " + w.Victims[0].Hex()[:10] + "…"
 	}
-	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + a.bothSides(w) + ": " + lowerFirst(a.swapHeadline(via))
+	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + a.bothSides(w) + ": " + a.legTrade(w, via)
+}
+
+// legTrade tells the trade of a leg in the pool of the sandwich, apart from what else the
+// transaction traded.
+func (a *headlineWriter) legTrade(w *facts.Sandwich, via string) string {
+	paid, got := a.TradeOf(w, a.Tx.Hash)
+	if paid == nil || got == nil {
+		return lowerFirst(a.swapHeadline(via))
+	}
+	s := "swapped " + a.Amount(paid.Key, paid.Amount) + " for " + a.Amount(got.Key, got.Amount) + on("on", via)
+	if other := len(a.Find(facts.ActSwap)) - len(a.v.Deciding.Matches); other > 0 {
+		s += ", beside " + api.Count(other, "other trade")
+	}
+	return s
+}
+
+// sandwiched says who traded around the transaction's own trade, and what that cost.
+func (a *headlineWriter) sandwiched() string {
+	w := a.Sandwich
+	if w == nil || w.Leg {
+		return ""
+	}
+	s := "; sandwiched by " + a.Who(w.Searcher)
+	if w.Loss != nil {
+		s += ", got " + a.Amount(w.Loss.Key, w.Loss.Amount) + " less"
+	}
+	return s
 }
 
 // bothSides says what a sandwich cost its victims and brought its searcher.
