@@ -14,6 +14,9 @@ import (
 // why says in words why a frame failed.
 func (a Words) why(f *trace.Frame) string {
 	if fail := a.Failure(f); fail != nil && fail.Text != "" {
+		if s := a.sayShortfall(f, fail); s != "" {
+			return s
+		}
 		return strings.TrimSuffix(closed(sentence(fail.Text)), ".")
 	}
 	if r := sentence(api.Unquoted(f.RevertReason)); r != "" {
