@@ -224,7 +224,7 @@ var english = map[verdict.Form]string{
 	verdict.NoReceiptConfirms:       "without a receipt nothing confirms what the transaction did",
 	verdict.SuccessUnknown:          "nothing says whether the transaction succeeded",
 	verdict.NoCallTrace:             "there is no call trace",
-	verdict.OnlyReceiptAvailable:    "no call trace was available; only the receipt was",
+	verdict.OnlyReceiptAvailable:    "no call trace was available, only the receipt: calls inside, native coin that contracts moved and failures that were caught are not seen",
 	verdict.ReexecutedAtParent:      "the trace was re-executed at the parent block's state, without the earlier transactions of the block",
 	verdict.ContractUnrecognised:    "an unknown contract did something that no rule recognises",
 	verdict.FailureUnexplained:      "why it failed is not known",

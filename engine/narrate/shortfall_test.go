@@ -89,7 +89,31 @@ func TestShortfalls(t *testing.T) {
 		code.Kind, code.Parent, proxy.Children = trace.DelegateCall, proxy, []*trace.Frame{code}
 		return code
 	}, "reverted with ERC20InsufficientBalance: the balance is 5 USDC, needed 20 USDC: 75.0 % too little")
+	f("ERC-6093 of an unknown token", short, func(s *scene.Scene, r *trace.Frame) *trace.Frame {
+		return s.Call(router, holder, 0, scene.Input("transfer(address,uint256)", holder, 20_000_000))
+	}, "balance 5000000, needed 20000000): the token balance is too small")
 	f("allowance", scene.Input("ERC20InsufficientAllowance(address,uint256,uint256)", holder, 0, 20_000_000), func(s *scene.Scene, r *trace.Frame) *trace.Frame {
 		return s.Call(router, scene.Usdc, 0, scene.Input("transferFrom(address,address,uint256)", holder, router, 20_000_000))
 	}, "reverted with ERC20InsufficientAllowance: the allowance is 0 USDC, needed 20 USDC: 100.0 % too little")
+}
+
+// TestHalfSwapWithoutTrace: without a call trace nothing is said of where the other side of a
+// swap went.
+func TestHalfSwapWithoutTrace(t *testing.T) {
+	f := func(source trace.Source, want string) {
+		t.Helper()
+		s := scene.New(&scene.Router, 0, scene.Input("swap(string,address,uint256,bytes)", 128, scene.Usdc, 5_000_000, 160, 0, 0))
+		s.Known(scene.Router, "Aggregator: Router", "router", "metamask_swaps")
+		s.Transfer(scene.Usdc, scene.User, scene.Pool1, 5_000_000)
+		s.Transfer(scene.Weth, scene.Pool1, scene.Router, 1_000_000)
+		s.Log(scene.Pool1, "Swap(address,uint256,uint256,uint256,uint256,address)", []any{scene.Router, scene.Router}, 5_000_000, 0, 0, 1_000_000)
+		s.Log(scene.Weth, "Withdrawal(address,uint256)", []any{scene.Router}, 1_000_000)
+		s.Source = source
+		a := facts.Read(s.Facts(t))
+		if got := narrate.Describe(a, classify.Classify(a)).Summary; !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s", source, got)
+		}
+	}
+	f(trace.SourceDebug, "; what it bought went to others")
+	f(trace.SourceReceipt, "; what it bought is not known without a call trace")
 }

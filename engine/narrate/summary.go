@@ -10,6 +10,7 @@ import (
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/protocol"
+	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -204,7 +205,11 @@ func (a *headlineWriter) halfSwapHeadline(out, in []facts.Leg, via string) strin
 	}
 	switch {
 	case len(out) > 0:
-		return "Swapped " + a.legs(out) + on("on", via) + "; what it bought went to others"
+		bought := "; what it bought went to others"
+		if a.Tree.Source == trace.SourceReceipt {
+			bought = "; what it bought is not known without a call trace"
+		}
+		return "Swapped " + a.legs(out) + on("on", via) + bought
 	case len(in) > 0:
 		return "Received " + a.legs(in) + " from a swap" + on("on", via)
 	}

@@ -63,7 +63,7 @@ func pair(s *sheet, p party) addressCell { return addressCell{s, p} }
 type sheet struct {
 	*page
 	Title     string
-	Notice    string // what failed, of a partial result
+	Notice    string // what failed, of a partial result; what is not seen without a call trace
 	Headline  string
 	Tiles     []tile
 	Flags     []riskRow
@@ -237,6 +237,8 @@ func (s *sheet) headline(r *api.Result, b bounds) {
 	rest, marked := strings.CutPrefix(r.Summary, "**")
 	if notice, known, ok := strings.Cut(rest, "**"); r.Partial() && marked && ok {
 		s.Notice, s.Headline = prose(notice, b.text), prose(known, b.text)
+	} else if untraced(r) {
+		s.Notice = withoutTrace
 	}
 	if s.Headline == "" && s.Title != "" {
 		s.Headline = strings.ToUpper(s.Title[:1]) + s.Title[1:]
@@ -259,7 +261,7 @@ func (s *sheet) tiles(r *api.Result) {
 	}
 	gas, price, _ := strings.Cut(s.Gas, " at ")
 	add("Gas used", gas, price)
-	if t := tallyOf(r.PrettyTrace); t.frames > 0 {
+	if t := tallyOf(r.PrettyTrace); t.frames > 0 && !untraced(r) {
 		below := api.Count(t.logs, "event")
 		if t.failed > 0 {
 			below = api.Count(t.failed, "failed call") + ", " + below

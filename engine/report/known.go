@@ -7,13 +7,24 @@ import (
 	"txlens/engine/api"
 )
 
+// receiptAlone is the source of results without a call trace.
+const receiptAlone = "receipt"
+
 // sources says in words where a call tree comes from.
 var sources = map[string]string{
 	"debug_traceTransaction": "the node's call tracer (debug_traceTransaction)",
 	"trace_transaction":      "the node's parity tracer (trace_transaction)",
 	"local-replay":           "re-executed here after the earlier transactions of its block",
 	"local-replay-quick":     "re-executed here at the state before its block",
-	"receipt":                "none: made of transaction and receipt alone",
+	receiptAlone:             "none: made of transaction and receipt alone",
+}
+
+// withoutTrace says what is not seen without a call trace.
+const withoutTrace = "No call trace: calls inside, native coin that contracts moved and failures that were caught are not seen."
+
+// untraced reports whether no source of a call trace was used.
+func untraced(r *api.Result) bool {
+	return r.Provenance != nil && r.Provenance.TraceSource == receiptAlone
 }
 
 // known fills in how the result is known.

@@ -137,6 +137,10 @@ func (t *text) verdict() {
 		t.w.WriteByte('\n')
 		t.wrapped("", p.Summary, "")
 	}
+	if untraced(t.r) {
+		t.w.WriteByte('\n')
+		t.wrapped("", withoutTrace, yellow)
+	}
 }
 
 type painted struct{ code, s string }

@@ -127,7 +127,11 @@ func (t *text) tree() {
 	if len(nodes) == 0 {
 		return
 	}
-	t.heading("Call tree (" + tallyOf(nodes).String() + ")")
+	if untraced(t.r) {
+		t.heading("Outermost call (" + api.Count(tallyOf(nodes).logs, "log") + ")")
+	} else {
+		t.heading("Call tree (" + tallyOf(nodes).String() + ")")
+	}
 	shown, late, rest := 0, 0, 0
 	for i := range nodes {
 		if nodes[i].Type == "LOG" {
