@@ -18,7 +18,7 @@ var liquiditySpecimens = []specimen{
 			return w.v2Add(who("alice"))
 		},
 		want: truth{txType: api.TypeOther, subType: "add_liquidity", protocol: "uniswap_v2",
-			moves: []string{"alice -4 ETH -10000 USDC +0.0002 UNI_USDC_WETH"}},
+			moves: []string{"alice -4 ETH -10000 USDC +0.0002 UNI-V2"}},
 	},
 	{
 		name: "v2 liquidity removed for coins",
@@ -30,7 +30,7 @@ var liquiditySpecimens = []specimen{
 			return w.call(alice, canon.v2Router, "removeLiquidityETH", addrUSDC, held, usd("9900"), ether("3.9"), alice.addr, w.deadline())
 		},
 		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
-			moves: []string{"alice +4 ETH +10000 USDC -0.0002 UNI_USDC_WETH"}},
+			moves: []string{"alice +4 ETH +10000 USDC -0.0002 UNI-V2"}},
 	},
 	{
 		name: "v2 pair made",
@@ -123,7 +123,7 @@ var liquiditySpecimens = []specimen{
 				sig[64], [32]byte(sig[:32]), [32]byte(sig[32:64]))
 		},
 		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
-			moves: []string{"alice +4 WETH +10000 USDC -0.0002 UNI_USDC_WETH"}},
+			moves: []string{"alice +4 WETH +10000 USDC -0.0002 UNI-V2"}},
 	},
 	{
 		name: "v4 position made with coins",

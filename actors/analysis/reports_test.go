@@ -218,7 +218,7 @@ func TestReported(t *testing.T) {
 	f("safe_zero_send", "success transfer/: Sent 0 ETH to 0x8146…c668, by a call without data, for Safe 0x2dd5…4cba")
 	f("nested_safe", "success transfer/: Sent 2,500 USDC to 0x8146…c668, for Safe 0x95f2…de16")
 	f("forwarder_2771", `success transfer/: Sent 10 "GSL" (0xb3ce…4e42) to 0x8146…c668, for 0x2f3b…dbb1`)
-	f("meta_transaction", "success transfer/: Sent 10 USDC to 0x8146…c668, for 0x2f3b…dbb1")
+	f("meta_transaction", "success transfer/: Sent 10 USDC.e to 0x8146…c668, for 0x2f3b…dbb1")
 	f("multisig_submit_only", "success other/multisig: Submitted transaction 12 to multisig wallet 0xbcaf…d4b0, "+
 		"to send 9,000 USDC to 0x8146…c668; nothing moved yet")
 	f("wash_back_and_forth", "success swap/: Traded back and forth, 6 trades over 1 pool: gave 29.8204 WETH in all, got 29.6414 WETH back "+

@@ -102,6 +102,9 @@ func official(chainID uint64, a common.Address) (Label, bool) {
 // native coin is a token counts as listed, and so does its wrapped form, which holds
 // the coin one to one and so has its decimals.
 func LookupToken(chainID uint64, a common.Address) (Token, bool) {
+	if t, ok := issued(chainID, a); ok {
+		return t, true
+	}
 	t := tokens()
 	i, ok := t.Find(chainID, a)
 	if !ok {

@@ -2,6 +2,37 @@ package main
 
 import "strings"
 
+// aaveBook is the source of the constants of Aave's address book. They are keys of the code and
+// no symbols: marks that a name of Solidity cannot hold are left out, and a second token of the
+// same symbol has a suffix.
+const aaveBook = "@bgd-labs/aave-address-book"
+
+// aaveKeys are the keys that differ from the symbol of the contract.
+var aaveKeys = map[string]string{
+	"USDCn": "USDC", "ONE_INCH": "1INCH", "BTCb": "BTC.b",
+	"AAVEe": "AAVE.e", "DAIe": "DAI.e", "LINKe": "LINK.e", "USDCe": "USDC.e", "USDTe": "USDT.e", "WBTCe": "WBTC.e", "WETHe": "WETH.e",
+}
+
+// aaveBridged are the chains on which the book's USDC is that of a bridge, beside the one of its
+// issuer.
+var aaveBridged = map[uint64]bool{10: true, 137: true, 42161: true}
+
+// aaveSymbol is the symbol of the token with a key; empty where the key describes a position or
+// a stake, whose symbol only the contract tells.
+func aaveSymbol(chainID uint64, key string) string {
+	switch symbol, differs := aaveKeys[key]; {
+	case differs:
+		return symbol
+	case key == "USDC" && aaveBridged[chainID]:
+		return "USDC.e"
+	case strings.HasPrefix(key, "UNI_"):
+		return "UNI-V2"
+	case strings.Contains(key, "_"):
+		return ""
+	}
+	return key
+}
+
 // aaveChains are the suffixes of the address book's libraries; what follows one
 // of them names a market of its own.
 var aaveChains = []string{

@@ -138,10 +138,13 @@ func readTokens(path string) ([]table.Row, error) {
 			decimals = byte(n)
 		}
 		symbol, name := label.Clean(col[2]), label.Clean(col[4])
+		if source(col[5]) == aaveBook {
+			symbol, name = aaveSymbol(id, symbol), ""
+		}
 		if symbol == "" {
 			return nil
 		}
-		if name == symbol {
+		if name == symbol || name == "" {
 			name = fullNames[symbol] // some lists give the symbol for a name
 		}
 		rows = append(rows, table.Row{Chain: id, Address: a, Byte: decimals, Fields: []string{symbol, name, source(col[5])}})
@@ -228,7 +231,7 @@ func source(s string) string {
 	case s == "superfluid":
 		return "@superfluid-finance/tokenlist"
 	case strings.HasPrefix(s, "aave"):
-		return "@bgd-labs/aave-address-book"
+		return aaveBook
 	}
 	names := map[string]string{
 		"safe-deployments": "@safe-global/safe-deployments", "hyperlane-registry": "@hyperlane-xyz/registry",
