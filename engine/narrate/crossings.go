@@ -2,72 +2,9 @@ package narrate
 
 import (
 	"fmt"
-	"math/big"
-	"strconv"
-	"txlens/engine/chain"
 	"txlens/engine/facts"
 	"txlens/engine/protocol"
 )
-
-// numbering is how a bridge numbers chains.
-type numbering map[uint64]uint64
-
-// Chains by the numbers that messengers give them, as they publish them.
-var (
-	layerZeroChains = numbering{
-		101: 1,
-		102: 56,
-		106: 43114,
-		109: 137,
-		110: 42161,
-		111: 10,
-		145: 100,
-		158: 1101,
-		165: 324,
-		183: 59144,
-		184: 8453,
-		214: 534352,
-		175: 42170,
-		125: 42220,
-		181: 5000,
-		243: 81457,
-	}
-	cctpChains     = numbering{0: 1, 1: 43114, 2: 10, 3: 42161, 6: 8453, 7: 137, 10: 130, 11: 59144, 13: 146, 14: 480}
-	wormholeChains = numbering{2: 1, 4: 56, 5: 137, 6: 43114, 14: 42220, 23: 42161, 24: 10, 30: 8453}
-)
-
-// chainNamed names a chain by the number that a bridge gives it; what the bridge's own
-// numbering does not tell stays a number.
-func chainNamed(slug string, n *big.Int) string {
-	if !n.IsUint64() {
-		return ""
-	}
-	id := n.Uint64()
-	switch slug {
-	case "layerzero", "stargate":
-		id = layerZeroChains[id%30000]
-	case "cctp":
-		known := false
-		if id, known = cctpChains[id]; !known {
-			id = 0
-		}
-	case "wormhole":
-		if n.Uint64() == 1 {
-			return "Solana"
-		}
-		id = wormholeChains[id]
-	case "across", "hop", "lifi", "relay", "op_stack_bridge":
-	default:
-		return ""
-	}
-	if c, ok := chain.ByID(id); ok {
-		return c.Name
-	}
-	if id == 0 {
-		return "chain " + n.String() + " by its own numbers"
-	}
-	return "chain " + strconv.FormatUint(id, 10)
-}
 
 // crossingSteps tell where assets or messages go to or come from, and by which key the
 // other half of the crossing is found there.
