@@ -248,7 +248,7 @@ func TestReported(t *testing.T) {
 	f("erc223_only_event", `success transfer/: Sent 5 "T223" (0x866d…3ec3) to 0x8146…c668`)
 	f("erc404_transfer", `success transfer/: Sent 2 "HYB" (0xb686…8bce), NFT 501 of "HYB" and NFT 502 of "HYB" to 0x8146…c668`)
 	f("dstoken_mint", "success other/mint: Minted 100 SAI")
-	f("vault_shares_without_transfer", "success other/vault_deposit: Deposited 1,000 DAI into Maker")
+	f("vault_shares_without_transfer", "success other/vault_deposit: Deposited 1,000 DAI into Maker for 950 sDAI")
 }
 
 // TestReportedBalances: what the sender of a reported transaction has more or less of at the

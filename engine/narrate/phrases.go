@@ -1,6 +1,8 @@
 package narrate
 
 import (
+	"slices"
+
 	"txlens/engine/classify"
 	"txlens/engine/facts"
 )
@@ -54,7 +56,9 @@ func (a *headlineWriter) phraseHeadline(o *classify.Opinion, via string) string 
 	if !ok || len(object) == 0 {
 		return ""
 	}
+	shares := ""
 	if positions[o.Act] {
+		shares = a.shares(o, other)
 		other = worthTelling(facts.NotMinted(other))
 	} else if burnt := len(other) > 0 && len(facts.NotMinted(other)) == 0; burnt && p.got {
 		link = ", burning "
@@ -63,11 +67,23 @@ func (a *headlineWriter) phraseHeadline(o *classify.Opinion, via string) string 
 	if via == "" && o.Act == facts.ActVaultIn {
 		place = " into " + a.callee()
 	}
-	s := p.object + a.legs(object) + p.tail + place
+	s := p.object + a.legs(object) + p.tail + place + shares
 	if len(other) > 0 {
 		s += link + a.legs(other)
 	}
 	return s
+}
+
+// shares tells the shares that a vault minted for a deposit.
+func (a *headlineWriter) shares(o *classify.Opinion, in []facts.Leg) string {
+	if o.Act != facts.ActVaultIn {
+		return ""
+	}
+	minted := slices.DeleteFunc(slices.Clone(in), func(l facts.Leg) bool { return !l.Minted || !facts.Fungible(l.Key) })
+	if len(minted) != 1 {
+		return ""
+	}
+	return " for " + a.legs(minted)
 }
 
 // callee names the contract that was called for the actor.
