@@ -71,22 +71,22 @@ type run struct {
 
 // buy reads streams until one ends with a result.
 func (r *run) buy(ctx context.Context) (*Answer, error) {
-	rejoined := 0
-	for n := 0; ; n++ {
+	rejoined, begun := 0, false
+	for {
 		before := r.heard
 		err := r.stream(ctx)
 		if r.answer != nil {
-			r.answer.Recovered = n > 0
+			r.answer.Recovered = begun
 			return r.paid(r.answer), err
 		}
-		begun := r.id != "" || !r.signed.IsZero()
-		if !broken(err) || !begun || ctx.Err() != nil {
+		if !broken(err) || ctx.Err() != nil {
 			return nil, r.lost(ctx, err)
 		}
 		if r.heard > before {
 			rejoined = 0
 		}
-		if rejoined++; rejoined > maxRejoins {
+		begun = r.id != "" || !r.signed.IsZero()
+		if rejoined++; rejoined > rejoins(err, begun) {
 			return nil, r.lost(ctx, err)
 		}
 		if serr := sleep(ctx, backoff(rejoined+1)); serr != nil {
@@ -138,9 +138,6 @@ func (r *run) stream(ctx context.Context) error {
 	resp, err := r.send(ctx, r.ask)
 	if err != nil {
 		return err
-	}
-	if resp.StatusCode == http.StatusServiceUnavailable {
-		return unanswered{readRefusal(resp).err()}
 	}
 	if resp.StatusCode != http.StatusOK {
 		return readRefusal(resp).err()
@@ -306,7 +303,11 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 	}
 	defer c.give()
 	r := &run{purchase: c.newPurchase(), id: id.String(), sink: func(api.Event) {}}
-	a, err := r.fetch(ctx)
+	var a *Answer
+	err = r.resend(ctx, func() (err error) {
+		a, err = r.fetch(ctx)
+		return err
+	})
 	switch {
 	case a != nil || err != nil:
 	case r.atWork:
@@ -341,8 +342,6 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	case http.StatusNotFound:
 		drain(resp)
 		return nil, nil
-	case http.StatusServiceUnavailable:
-		return nil, unanswered{readRefusal(resp).err()}
 	default:
 		why := readRefusal(resp)
 		r.atWork, r.interrupted = why.code == api.CodeRunAtWork, why.code == api.CodeRunInterrupted

@@ -33,7 +33,11 @@ func (c *Client) ExplainJob(ctx context.Context, req api.Request, every time.Dur
 	}
 	defer c.give()
 	p := c.newPurchase()
-	id, err := p.submit(ctx, body)
+	var id string
+	err = p.resend(ctx, func() (err error) {
+		id, err = p.submit(ctx, body)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +138,7 @@ func (p *purchase) job(ctx context.Context, id string) (*api.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusServiceUnavailable:
-		return nil, unanswered{readRefusal(resp).err()}
-	default:
+	if resp.StatusCode != http.StatusOK {
 		return nil, readRefusal(resp).err()
 	}
 	doc, err := readBody(resp, maxAnswer)

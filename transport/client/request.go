@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,56 +103,52 @@ func (p *purchase) once(ctx context.Context, a apiCall, cr *mpp.Credential, cont
 	if err != nil {
 		return nil, unanswered{err}
 	}
+	if err := decode(resp); err != nil {
+		return nil, err
+	}
 	return resp, nil
 }
 
-// unanswered means that there was no answer or an incomplete one. The same request may be sent
-// again.
+// unanswered means that there was no answer of the service, an incomplete one or "retry later".
+// The same request may be sent again.
 type unanswered struct{ cause error }
 
 func (u unanswered) Error() string {
 	var op *url.Error
-	if errors.As(u.cause, &op) {
+	var status *StatusError
+	switch {
+	case errors.As(u.cause, &status):
+		return status.Error()
+	case errors.As(u.cause, &op):
 		return "the server does not answer: " + op.Err.Error() // without the URL
 	}
 	return "the server does not answer: " + u.cause.Error()
 }
 func (u unanswered) Unwrap() error { return u.cause }
 
-// try repeats the same request until there is an answer other than "retry later".
+// try repeats the same request until there is an answer other than "retry later". Of the last try
+// that is an error, too.
 func (p *purchase) try(ctx context.Context, a apiCall, cr *mpp.Credential, content bool) (resp *http.Response, err error) {
 	for n := 1; ; n++ {
 		resp, err = p.once(ctx, a, cr, content)
 		rest := backoff(n)
 		if err == nil {
-			later := resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests
-			if !later || n == maxTries {
+			if !passing(resp) {
 				return resp, nil
 			}
 			rest = retryAfter(resp, rest)
-			drain(resp)
+			err = unanswered{readRefusal(resp).err()}
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err != nil && (n == maxTries || !errors.As(err, new(unanswered))) {
+		if n == maxTries || !errors.As(err, new(unanswered)) {
 			return nil, err
 		}
 		if err := sleep(ctx, rest); err != nil {
 			return nil, err
 		}
 	}
-}
-
-// backoff returns the wait before try n+1.
-func backoff(n int) time.Duration { return min(250*time.Millisecond<<(n-1), 8*time.Second) }
-
-func retryAfter(resp *http.Response, usual time.Duration) time.Duration {
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return usual
-	}
-	return min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)
 }
 
 // drain reads the rest of an unwanted body, so that the connection can be reused.
