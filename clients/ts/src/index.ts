@@ -51,6 +51,27 @@ export class TxlensError extends Error {
   }
 }
 
+/** maxFailures bounds how often in turn wait finds the server away. */
+const maxFailures = 8;
+
+/** minPauseMs is the least pause after the first failure: a restart takes seconds. */
+const minPauseMs = 500;
+
+/** maxPauseMs bounds the pause after a failure, whatever the server asks for. */
+const maxPauseMs = 15_000;
+
+/** Statuses of a server that is busy, or of a proxy that does not reach it; those above 519 are Cloudflare's. */
+const passingStatuses = [429, 502, 503, 504, 520, 521, 522, 523, 524, 530];
+
+/** Names of what fetch throws without an answer, and what reading one that was cut throws. */
+const networkFaults = ["TypeError", "SyntaxError", "FetchError", "NetworkError", "TimeoutError", "AbortError"];
+
+/** passing tells whether a poll may succeed later. */
+function passing(error: unknown): boolean {
+  if (error instanceof TxlensError) return passingStatuses.includes(error.status);
+  return networkFaults.includes((error as Error | undefined)?.name ?? "");
+}
+
 type Query = Record<string, string | number | undefined>;
 
 export class Txlens {
@@ -101,12 +122,25 @@ export class Txlens {
     return this.#json("/result/{jobId}", { jobId }, query, options);
   }
 
-  /** Asks for a job until it has ended, every 5 seconds or as often as is said. */
+  /**
+   * Asks for a job until it has ended, every 5 seconds or as often as is said. A server that is
+   * away, as during a restart, is asked again with growing pauses, for a minute or two.
+   */
   async wait(jobId: string, options: CallOptions & { everyMs?: number; view?: View } = {}): Promise<Job> {
-    for (;;) {
-      const job = await this.job(jobId, options.view === undefined ? {} : { view: options.view }, options);
-      if (job.status === "complete" || job.status === "error") return job;
-      await pause(options.everyMs ?? 5000, options.signal);
+    const every = options.everyMs ?? 5000;
+    for (let failed = 0; ; ) {
+      try {
+        const job = await this.job(jobId, options.view === undefined ? {} : { view: options.view }, options);
+        if (job.status === "complete" || job.status === "error") return job;
+        failed = 0;
+      } catch (error) {
+        if (failed++ === maxFailures || !passing(error)) throw error;
+        const asked = error instanceof TxlensError ? error.retryAfter : undefined;
+        const usual = Math.min(Math.max(every, minPauseMs) * 2 ** (failed - 1), maxPauseMs);
+        await pause(asked === undefined ? usual : Math.min(Math.max(asked, 0) * 1000, maxPauseMs), options.signal);
+        continue;
+      }
+      await pause(every, options.signal);
     }
   }
 
@@ -183,10 +217,14 @@ async function failure(answer: Response): Promise<TxlensError> {
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => {
+    const stop = () => {
       clearTimeout(timer);
-      reject(signal.reason);
-    }, { once: true });
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
   });
 }

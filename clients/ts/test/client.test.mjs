@@ -49,6 +49,52 @@ test('a stream is read whatever its chunks are', async () => {
   }
 })
 
+test('lines of a stream end at LF, CRLF and CR, wherever its chunks are cut', async () => {
+  const lines = [': comment', '', 'data: {"type":"complete",', 'data:"requestId":"1"}', '', '', 'event: payment-receipt', 'data: {}', '', 'id', 'event:', 'data: {"type":"result","summary":"a"}', '', '']
+  const ends = ['\n', '\r\n', '\r']
+  for (const end of [...ends, undefined]) {
+    const bytes = new TextEncoder().encode(lines.map((l, i) => l + (end ?? ends[i % 3])).join(''))
+    for (let size = 1; size <= bytes.length; size++) {
+      const chunks = []
+      for (let i = 0; i < bytes.length; i += size) chunks.push(bytes.slice(i, i + size), new Uint8Array())
+      const { client } = fake(new Response(body(...chunks)))
+      const types = []
+      for await (const e of client.stream({ txHash: hash })) types.push(e.type)
+      assert.deepEqual(types, ['complete', 'result'], `${JSON.stringify(end)}, chunks of ${size}`)
+    }
+  }
+})
+
+test('an event is there with its last line end, which may be half a CRLF', async () => {
+  let control
+  const { client } = fake(new Response(new ReadableStream({ start(c) { control = c } })))
+  const send = (text) => control.enqueue(new TextEncoder().encode(text))
+  const events = client.stream({ txHash: hash })
+  send('data: {"type":"a"}\r\n\r')
+  assert.equal((await events.next()).value.type, 'a')
+  send('\ndata: {"type":"b"}\r\r')
+  assert.equal((await events.next()).value.type, 'b')
+  send('\n\n\ndata: {"type":"result"}\n\n')
+  assert.equal((await events.next()).value.type, 'result')
+})
+
+test('a large event in small chunks is searched once', async () => {
+  const { messages } = await import('../dist/sse.js')
+  const searched = { n: 0 }
+  const exec = RegExp.prototype.exec
+  RegExp.prototype.exec = function (text) { searched.n += text.length - this.lastIndex; return exec.call(this, text) }
+  const index = String.prototype.indexOf
+  String.prototype.indexOf = function (...args) { searched.n += this.length; return index.apply(this, args) }
+  try {
+    const chunk = new TextEncoder().encode('x'.repeat(1000))
+    for await (const m of messages(body('data: ', ...Array(2000).fill(chunk), '\n\n'))) assert.equal(m.data.length, 2e6)
+  } finally {
+    RegExp.prototype.exec = exec
+    String.prototype.indexOf = index
+  }
+  assert.ok(searched.n < 2e7, `${searched.n} characters were searched for an event of 2000000`)
+})
+
 test('a stream that fails or breaks off is an error with the id of its run', async () => {
   const f = async (text, code, says) => {
     const { client } = fake(new Response(body(text), { headers: { 'X-Request-Id': 'run-1' } }))
@@ -80,6 +126,49 @@ test('a job is asked for until it has ended', async () => {
   assert.equal(await client.start({ txHash: hash }), 'j/1')
   assert.equal((await client.wait('j/1', { everyMs: 1, view: 'summary' })).status, 'complete')
   assert.equal(asked[2].url, 'http://server/result/j%2F1?view=summary')
+})
+
+test('waiting outlives a server that is away', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const cut = () => { throw new TypeError('fetch failed') }
+  const status = (code, headers) => () => new Response('<html>', { status: code, headers })
+  const broken = () => new Response(new ReadableStream({ start(c) { c.error(new TypeError('terminated')) } }))
+  const done = () => json({ status: 'complete' })
+  const waited = async (...answers) => {
+    const { client, asked } = fake(...answers)
+    let end, at = 0
+    const pauses = []
+    client.wait('j').then((j) => { end = j }, (e) => { end = e })
+    while (end === undefined) {
+      const before = asked.length
+      for (let i = 0; i < 20; i++) await new Promise(setImmediate)
+      if (end !== undefined) break
+      for (at = 0; asked.length === before && at < 3600; at++) { t.mock.timers.tick(1000); await new Promise(setImmediate) }
+      pauses.push(at)
+    }
+    return { end, pauses, polls: asked.length }
+  }
+  for (const bad of [cut, broken, status(502), status(503), status(504), status(429), status(521)]) {
+    const { end, pauses } = await waited(bad, bad, bad, () => json({ status: 'running' }), bad, done)
+    assert.equal(end.status, 'complete', String(end))
+    assert.deepEqual(pauses, [5, 10, 15, 5, 5])
+  }
+  const { pauses } = await waited(status(503, { 'Retry-After': '2' }), status(503, { 'Retry-After': '9999' }), done)
+  assert.deepEqual(pauses, [2, 15])
+  const gone = await waited(...Array(20).fill(status(502)))
+  assert.deepEqual([gone.end.status, gone.polls], [502, 9])
+  for (const final of [status(404), status(402), status(500), () => { throw new RangeError('too much') }]) {
+    const { end, polls } = await waited(final, done)
+    assert.ok(end instanceof Error)
+    assert.equal(polls, 1)
+  }
+})
+
+test('waiting for a server that is away ends with its signal', async () => {
+  const stop = new AbortController()
+  const { client, asked } = fake(() => { stop.abort(new Error('enough')); throw new TypeError('fetch failed') })
+  await assert.rejects(() => client.wait('j', { signal: stop.signal }))
+  assert.equal(asked.length, 1)
 })
 
 test('waiting ends with its signal', async () => {
