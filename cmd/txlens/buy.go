@@ -27,7 +27,7 @@ func dollars(flag, text string) (tempo.Amount, error) {
 
 // buyFlags make explain buy the analysis.
 type buyFlags struct {
-	Server    string `common:"" name:"server"     placeholder:"URL"     env:"TXLENS_SERVER"     help:"Buy the analysis from this server, instead of making it here."`
+	Server    string `common:"" name:"server"     placeholder:"URL"     env:"TXLENS_SERVER"     help:"Get the analysis from this server, and buy it if the server sells it, instead of making it here."`
 	MaxCharge string `name:"max-charge" placeholder:"DOLLARS" env:"TXLENS_MAX_CHARGE" help:"The most that one analysis may cost; default what --max-deposit says."`
 	Async     bool   `name:"async"                                                    help:"Buy a job and poll it, instead of reading a stream."`
 	Run       string `name:"run"        placeholder:"ID"                              help:"Fetch this run, or with --async this job, which an earlier call lost."`
@@ -46,7 +46,11 @@ type buyer struct {
 }
 
 func newBuyer(f *buyFlags, con console, p *progress) (*buyer, error) {
-	o, err := f.options(f.Server)
+	options := f.options
+	if f.KeyFile == "" {
+		options = f.withoutKey // a server that sells nothing needs none
+	}
+	o, err := options(f.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +104,14 @@ func (b *buyer) buy(ctx context.Context, req api.Request, sink func(api.Event)) 
 }
 
 // advise adds to an error how to get the analysis that was begun, and which flag allows
-// more.
+// more or is missing.
 func (b *buyer) advise(ctx context.Context, err error) error {
 	var lost *client.LostRun
 	var job *client.LostJob
 	var limit *client.LimitError
+	if errors.Is(err, client.ErrNoKey) {
+		return settings.InputError{Err: fmt.Errorf("%w; name one with --key-file, or make one with txlens wallet new", client.ErrNoKey)}
+	}
 	what := err
 	if errors.As(err, &lost) && errors.As(err, &limit) {
 		what = lost.Err // nothing was lost: the client closed the connection

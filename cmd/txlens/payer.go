@@ -120,6 +120,15 @@ func (f *payerFlags) options(server string) (o client.Options, err error) {
 	return o, err
 }
 
+// withoutKey returns the options of a client of a server that asks for no payment.
+func (f *payerFlags) withoutKey(server string) (o client.Options, err error) {
+	if _, err = f.chain(); err == nil {
+		_, err = dollars("--max-deposit", f.MaxDeposit)
+	}
+	o.Server = server
+	return o, err
+}
+
 // clientFor makes a client. An error in its options is an InputError.
 func clientFor(o client.Options) (*client.Client, error) {
 	c, err := client.New(o)

@@ -305,6 +305,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 // terms finds the session offers among the challenges of an answer, compares them with what the
 // payer agreed to, and returns the one to answer.
 func (p *purchase) terms(ctx context.Context, values []string) (*offer, error) {
+	if p.c.o.Key == nil {
+		return nil, ErrNoKey
+	}
 	list, err := mpp.ParseChallenges(values...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)

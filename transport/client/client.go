@@ -40,9 +40,12 @@ type Limits struct {
 
 // Options of a Client.
 type Options struct {
-	// Server is its base URL; https, or http for a loopback address.
+	// Server is its base URL; https, or http for a loopback address. Without Key any http address
+	// is allowed.
 	Server string
-	// Key signs transactions and vouchers; a *tempo.Secp256k1Key or *tempo.P256Key.
+	// Key signs transactions and vouchers; a *tempo.Secp256k1Key or *tempo.P256Key. A server that
+	// asks for no payment needs none: then Account, Dir, Chain and Limits are not used, and
+	// ErrNoKey is the error of what must be paid.
 	Key tempo.Signer
 	// Account owns the money if Key is only an access key of it; zero: the account of Key.
 	Account common.Address
@@ -86,20 +89,17 @@ type Client struct {
 	store *store // guarded by the semaphore
 }
 
-// New returns a Client that holds the lock of its channel file. It makes no request. The error
+// New returns a Client that holds the lock of its channel file, if it has a key. It makes no request. The error
 // is ErrLocked if another process has the lock.
 func New(o Options) (*Client, error) {
-	if o.Key == nil || o.Dir == "" {
-		return nil, errors.New("make a client: a key and a folder are needed")
+	if o.Key != nil && o.Dir == "" {
+		return nil, errors.New("make a client: a key needs a folder for its channels")
 	}
-	server, err := baseURL(o.Server)
+	server, err := baseURL(o.Server, o.Key != nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{o: o, server: server, account: o.Account, web: newWeb(), turn: make(chan struct{}, 1)}
-	if c.account == (common.Address{}) {
-		c.account = o.Key.Address()
-	}
 	c.o.Limits = o.Limits.withDefaults()
 	if c.o.Timeout <= 0 {
 		c.o.Timeout = 30 * time.Minute
@@ -107,20 +107,36 @@ func New(o Options) (*Client, error) {
 	if c.o.Silence <= 0 {
 		c.o.Silence = time.Minute
 	}
-	if c.chain, err = newLedger(o.Chain); err != nil {
-		return nil, err
-	}
-	if c.store, err = openStore(o.Dir, server, c.account); err != nil {
+	if err := c.openWallet(); err != nil {
 		return nil, err
 	}
 	c.turn <- struct{}{}
 	return c, nil
 }
 
+// openWallet opens what pays. Without a key that is a store without channels.
+func (c *Client) openWallet() (err error) {
+	if c.o.Key == nil {
+		c.store = &store{}
+		return nil
+	}
+	if c.account == (common.Address{}) {
+		c.account = c.o.Key.Address()
+	}
+	if c.chain, err = newLedger(c.o.Chain); err != nil {
+		return err
+	}
+	c.store, err = openStore(c.o.Dir, c.server, c.account)
+	return err
+}
+
 // Close releases the lock. The channel stays open for the next Client. It must not be called
 // during a request.
 func (c *Client) Close() error {
 	c.web.CloseIdleConnections()
+	if c.o.Key == nil {
+		return nil
+	}
 	c.chain.rpc.Close()
 	return c.store.close()
 }

@@ -26,7 +26,7 @@ import (
 func TestBaseURL(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
-		if got, err := baseURL(text); got != want || (err == nil) != (want != "") {
+		if got, err := baseURL(text, true); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
 		}
 	}

@@ -62,7 +62,7 @@ func TestBalance(t *testing.T) {
 }
 
 // TestClientDefaults: a client waits for half an hour, and a minute for the next event;
-// it needs a key and a folder.
+// a key needs a folder.
 func TestClientDefaults(t *testing.T) {
 	r := newRogue(t)
 	c := r.client(func(o *Options) { o.Timeout, o.Silence = 0, 0 })
@@ -78,8 +78,7 @@ func TestClientDefaults(t *testing.T) {
 			t.Errorf("%v, %v, want %q", made, err, want)
 		}
 	}
-	f(func(o *Options) { o.Key = nil }, "a key and a folder")
-	f(func(o *Options) { o.Dir = "" }, "a key and a folder")
+	f(func(o *Options) { o.Dir = "" }, "a key needs a folder")
 	f(func(o *Options) { o.Server = "http://example.org" }, "")
 	f(func(o *Options) { o.Chain = Chain{ID: 1} }, "name the token")
 	f(func(o *Options) { o.Dir = keyFile(t, "", 0o600) }, "make the folder")

@@ -22,6 +22,8 @@ var (
 	ErrTerms = errors.New("the server's terms are not the payer's")
 	// ErrFunds means that the account has too little of the token.
 	ErrFunds = errors.New("too little money")
+	// ErrNoKey means that the server asks for payment, and that Options.Key is not set.
+	ErrNoKey = errors.New("the server asks for payment, and no key pays")
 	// ErrKeyFile means that the key file cannot be used in its present state.
 	ErrKeyFile = errors.New("the key file is not usable")
 )

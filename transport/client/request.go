@@ -40,8 +40,8 @@ const (
 )
 
 // baseURL checks and trims the address of a server. Vouchers are sent by https only, except to
-// a server on this machine.
-func baseURL(text string) (string, error) {
+// a server on this machine; a client that does not pay has none.
+func baseURL(text string, pays bool) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -49,7 +49,7 @@ func baseURL(text string) (string, error) {
 	case u.Scheme == "https":
 	case u.Scheme != "http":
 		return "", errors.New("the server's URL must begin with https://")
-	case u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+	case pays && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
 		return "", errors.New("a server that is paid needs https://, unless it runs on this machine")
 	}
 	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.Path, "/"), nil
