@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,27 +17,34 @@ import (
 // Version is the version of the interface. Each answer and /health have it.
 const Version = "1"
 
-const describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
+// describedBy returns the Link of every answer. folder is the path of the base URL.
+func describedBy(folder string) string {
+	var links []string
+	for _, path := range []string{"/SKILL.md", "/openapi.json", "/tool-spec.json"} {
+		links = append(links, "<"+folder+path+`>; rel="describedby"`)
+	}
+	return strings.Join(links, ", ")
+}
 
 // xRequestID is in canonical spelling, so that fasthttp need not normalise it.
 var xRequestID = []byte("X-Request-Id")
 
-// every are the headers of every answer. A handler may set another Cache-Control.
-var every = func() *fasthttp.ResponseHeader {
+// headersOfAll makes the headers of every answer. A handler may set another Cache-Control.
+func headersOfAll(folder string) *fasthttp.ResponseHeader {
 	h := new(fasthttp.ResponseHeader)
 	h.SetNoDefaultContentType(true)
 	h.Set("X-Service-Version", Version)
 	h.Set("X-Service-Cost-Model", "mpp-x402")
-	h.Set(fasthttp.HeaderLink, describedBy)
+	h.Set(fasthttp.HeaderLink, describedBy(folder))
 	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
 	h.Set(fasthttp.HeaderCacheControl, "no-store")
 	h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	return h
-}()
+}
 
 // brand replaces all headers of h by those that every answer has.
-func brand(h *fasthttp.ResponseHeader, id *requestID) {
-	every.CopyTo(h) // cheaper than setting each header
+func (s *Server) brand(h *fasthttp.ResponseHeader, id *requestID) {
+	s.every.CopyTo(h) // cheaper than setting each header
 	h.SetCanonical(xRequestID, id[:])
 }
 
@@ -135,7 +143,7 @@ func (s *Server) errorEvent(id string, err error) api.Event {
 // unreadable answers a request that could not be read completely.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	visit := newVisit(ctx)
-	brand(&ctx.Response.Header, &visit.id)
+	s.brand(&ctx.Response.Header, &visit.id)
 	var small *fasthttp.ErrSmallBuffer
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):

@@ -53,7 +53,7 @@ func (d *limitListener) Accept() (net.Conn, error) {
 func (s *Server) reject(c net.Conn, status int, message string) {
 	var r fasthttp.Response
 	id := newRequestID(time.Now())
-	brand(&r.Header, &id)
+	s.brand(&r.Header, &id)
 	r.Header.Set(fasthttp.HeaderRetryAfter, "5")
 	r.SetConnectionClose()
 	failResponse(&r, status, api.CodeBusy, message)

@@ -29,7 +29,7 @@ func TestFrontPage(t *testing.T) {
 				t.Errorf("it has %q", n)
 			}
 		}
-		for _, doc := range []string{"/SKILL.md", "/openapi.json", "/tool-spec.json", "/llms.txt", "/llms-full.txt"} {
+		for _, doc := range []string{"SKILL.md", "openapi.json", "tool-spec.json", "llms.txt", "llms-full.txt"} {
 			if !strings.Contains(a.body, `href="`+doc+`"`) {
 				t.Errorf("no link to %s", doc)
 			}
@@ -59,7 +59,7 @@ func TestFrontPage(t *testing.T) {
 	f(Config{}, "its chain, and says")
 	f(Config{Chains: make([]discovery.Chain, 12)}, "its chain among 12 mainnets, and says")
 	f(Config{BaseURL: own}, "curl -s https://tx.example/explain", "127.0.0.1")
-	f(Config{Sample: sample}, `<iframe src="/sample.html"`)
+	f(Config{Sample: sample}, `<iframe src="sample.html"`)
 	f(Config{Sample: sample}, `-d '{"txHash":"0xfeed"}'`)
 	f(Config{Sample: func() (*api.Result, error) { return nil, errors.New("secret") }}, exampleHash, "iframe src", "secret")
 	f(Config{Metered: true}, "times 1.20, plus $0.02", "free on this server", "/explain \\")

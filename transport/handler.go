@@ -64,12 +64,12 @@ func carriesPayments(ctx *fasthttp.RequestCtx, pattern string) bool {
 // not.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	visit := newVisit(ctx)
-	brand(&ctx.Response.Header, &visit.id)
+	s.brand(&ctx.Response.Header, &visit.id)
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Log.Error("panic", "request", visit.id.String(), "path", visit.path, "value", v, "stack", string(debug.Stack()))
 			ctx.Response.Reset()
-			brand(&ctx.Response.Header, &visit.id)
+			s.brand(&ctx.Response.Header, &visit.id)
 			fail(ctx, fasthttp.StatusInternalServerError, api.CodeInternal, "internal error; the log has it under request "+visit.id.String())
 		}
 		if s.draining.Load() {
@@ -106,7 +106,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 
 func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 	pattern, methods := lookUp(ctx.Path())
-	if methods == nil {
+	if methods == nil || hidesSeparators(ctx.URI().PathOriginal()) {
 		fail(ctx, fasthttp.StatusNotFound, "", s.noSuchPath())
 		return
 	}

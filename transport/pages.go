@@ -82,7 +82,7 @@ func pagePattern(path []byte) string {
 // names. A client that accepts JSON gets what the text names instead.
 func (s *Server) findTx(ctx *fasthttp.RequestCtx) {
 	if s.sold() {
-		seeOther(ctx, "./")
+		seeOther(ctx, home(ctx))
 		return
 	}
 	ref, err := chain.ParseReference(string(ctx.QueryArgs().Peek("hash")))
@@ -101,6 +101,11 @@ func (s *Server) findTx(ctx *fasthttp.RequestCtx) {
 	seeOther(ctx, found.Page)
 }
 
+// home returns the address of the front page, relative to that of the request.
+func home(ctx *fasthttp.RequestCtx) string {
+	return strings.Repeat("../", strings.Count(string(ctx.Path()), "/")-1) + "."
+}
+
 // seeOther redirects to an address relative to that of the request, which also holds behind a
 // proxy that serves the pages below a folder.
 func seeOther(ctx *fasthttp.RequestCtx, to string) {
@@ -112,7 +117,7 @@ func seeOther(ctx *fasthttp.RequestCtx, to string) {
 // its report.
 func (s *Server) txPage(ctx *fasthttp.RequestCtx) {
 	if s.sold() {
-		seeOther(ctx, "/")
+		seeOther(ctx, home(ctx))
 		return
 	}
 	parts := strings.Split(strings.TrimPrefix(string(ctx.Path()), "/tx/"), "/")
@@ -158,7 +163,7 @@ func (s *Server) explainOnPage(ctx *fasthttp.RequestCtx, req api.Request) {
 // runPage answers GET /run/{requestId}: the report of a finished run or job.
 func (s *Server) runPage(ctx *fasthttp.RequestCtx) {
 	if s.sold() {
-		seeOther(ctx, "/")
+		seeOther(ctx, home(ctx))
 		return
 	}
 	defer s.asPage(ctx)
@@ -214,8 +219,7 @@ func (s *Server) failPage(ctx *fasthttp.RequestCtx, status int, text string) {
 		Text  string
 		Home  string
 	}{
-		template.CSS(report.Style()), fasthttp.StatusMessage(status), text,
-		strings.Repeat("../", strings.Count(string(ctx.Path()), "/")-1) + ".",
+		template.CSS(report.Style()), fasthttp.StatusMessage(status), text, home(ctx),
 	}
 	var out bytes.Buffer
 	if err := pageTemplate().Execute(&out, page); err != nil {

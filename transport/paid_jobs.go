@@ -120,7 +120,7 @@ func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.
 // accepted answers 202.
 func (s *Server) accepted(ctx *fasthttp.RequestCtx, id string) {
 	ctx.SetStatusCode(fasthttp.StatusAccepted)
-	ctx.Response.Header.Set(fasthttp.HeaderLocation, "/result/"+id)
+	ctx.Response.Header.Set(fasthttp.HeaderLocation, s.cfg.BaseURL.Path()+"/result/"+id)
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
 	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: api.JobPending})
 }

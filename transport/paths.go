@@ -56,6 +56,21 @@ func lookUp(path []byte) (pattern string, methods map[string]handler) {
 	return pattern, routes[pattern]
 }
 
+// hidesSeparators reports whether a path, as it was sent, has a coded slash, backslash or dot. A
+// proxy that allows some paths would read another one than the server.
+func hidesSeparators(sent []byte) bool {
+	for i := 0; i+2 < len(sent); i++ {
+		if sent[i] != '%' {
+			continue
+		}
+		switch strings.ToLower(string(sent[i+1 : i+3])) {
+		case "2f", "5c", "2e":
+			return true
+		}
+	}
+	return false
+}
+
 // pathID returns the id at the end of the path, in canonical form. ok is false if it is not a
 // UUID.
 func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {

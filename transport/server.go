@@ -271,9 +271,10 @@ type Server struct {
 	stopTimeout time.Duration // time of each step of a shutdown after the grace period
 
 	conns       connections
-	bodies      *bodies       // large answers that are being written
-	rejectSlots chan struct{} // semaphore of rejected connections in progress
-	alive       []byte        // body of GET /health
+	bodies      *bodies                  // large answers that are being written
+	rejectSlots chan struct{}            // semaphore of rejected connections in progress
+	alive       []byte                   // body of GET /health
+	every       *fasthttp.ResponseHeader // headers of every answer
 	sample      func() (*api.Result, error)
 	examples    map[string]func() (*api.Result, error) // by name
 
@@ -290,7 +291,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, routeNames: namesOfRoutes(), submissions: locks.New(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
 		publicHost: hostOf(cfg.BaseURL), bodies: newBodies(cfg.MaxHeld, cfg.MaxHeldPerParty, runtime.GOMAXPROCS(0)),
-		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit), every: headersOfAll(cfg.BaseURL.Path()),
 		sample:    sync.OnceValues(cfg.Sample),
 		examples:  map[string]func() (*api.Result, error){},
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),

@@ -18,22 +18,7 @@ type serveCmd struct {
 }
 
 // BeforeResolve adds the file of settings, which flags and environment override.
-func (cmd *serveCmd) BeforeResolve(k *kong.Context) error {
-	for _, group := range k.Selected().AllFlags(false) {
-		for _, f := range group {
-			path, _ := k.FlagValue(f).(string)
-			if f.Name != "config" || path == "" {
-				continue
-			}
-			s, err := readSettings(path, k.Selected())
-			if err != nil {
-				return err
-			}
-			k.AddResolver(s)
-		}
-	}
-	return nil
-}
+func (cmd *serveCmd) BeforeResolve(k *kong.Context) error { return addSettings(k, k.Selected()) }
 
 // Run serves until the context ends, then lets running analyses finish.
 func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error {

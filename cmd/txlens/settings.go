@@ -36,6 +36,25 @@ func settingsOf(node *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
+// addSettings adds the file that --config of the selected command names. It may set every flag of
+// server, the node of serve.
+func addSettings(k *kong.Context, server *kong.Node) error {
+	for _, group := range k.Selected().AllFlags(false) {
+		for _, f := range group {
+			path, _ := k.FlagValue(f).(string)
+			if f.Name != "config" || path == "" {
+				continue
+			}
+			s, err := readSettings(path, server)
+			if err != nil {
+				return err
+			}
+			k.AddResolver(s)
+		}
+	}
+	return nil
+}
+
 // maxSettings is the largest size of the file in bytes.
 const maxSettings = 1 << 20
 

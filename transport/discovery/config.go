@@ -145,6 +145,15 @@ type BaseURL struct{ s string }
 // String returns the URL, empty if none is set.
 func (b BaseURL) String() string { return b.s }
 
+// Path returns the path of the URL, without a slash at its end; empty if there is none.
+func (b BaseURL) Path() string {
+	_, rest, _ := strings.Cut(b.s, "://")
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return rest[i:]
+	}
+	return ""
+}
+
 // plain are the characters of URLs without special meaning in these formats.
 var plain = regexp.MustCompile(`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~-]+)*$`)
 
