@@ -34,7 +34,7 @@ type mcpEndpoint struct {
 }
 
 func (s *Server) newMCP() *mcpEndpoint {
-	server := mcp.New(mcp.Config{Service: mcpService{s}, Version: s.cfg.Commit, Metered: s.cfg.Metered, Log: s.cfg.Log})
+	server := mcp.New(mcp.Config{Service: mcpService{s}, Version: s.cfg.Version, Metered: s.cfg.Metered, Log: s.cfg.Log})
 	return &mcpEndpoint{
 		s: s, server: server,
 		alone:   server.HTTP(&sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}),

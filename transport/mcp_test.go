@@ -384,3 +384,15 @@ func TestMCPHTTP(t *testing.T) {
 	s.Close()
 	until(t, "the session ended", func() bool { return srv.mcp().server.Sessions() == 0 })
 }
+
+// TestMCPNamesTheProgram: clients of each version of the protocol are told the version of the
+// program, not its commit.
+func TestMCPNamesTheProgram(t *testing.T) {
+	_, url := start(t, Config{Version: "1.2.3", Commit: "abc123"}, well)
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		s := dial(t, url, version, nil)
+		if got := s.InitializeResult(); got == nil || got.ServerInfo.Name != "txlens" || got.ServerInfo.Version != "1.2.3" {
+			t.Errorf("%s: %+v", version, got)
+		}
+	}
+}

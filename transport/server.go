@@ -127,8 +127,10 @@ type Config struct {
 	Runs      Runs // nil: runs are not stored
 	// Room returns an error, such as api.ErrFull, if nothing more can be stored that a caller
 	// is promised: async jobs and the records of paid runs. nil: there is always room.
-	Room   func() error
-	Commit string // commit in /health; empty: null
+	Room func() error
+	// Version of the program, as /mcp names it.
+	Version string
+	Commit  string // commit in /health; empty: null
 	// Content of the front page and the documents.
 	BaseURL discovery.BaseURL // public address; zero: taken from each request
 	Metered bool              // analyses are paid for
