@@ -1,7 +1,7 @@
 package storage
 
 import (
-	"bytes"
+	"errors"
 	"math"
 	"path/filepath"
 	"sync/atomic"
@@ -79,9 +79,10 @@ func (g *growth) note(bucket, key, value []byte, sign int64) {
 		return
 	}
 	n := sign * int64(len(key)+len(value)+elementSize)
-	if bytes.Equal(bucket, bucketStreams) || bytes.Equal(bucket, bucketBlocking) {
+	switch string(bucket) {
+	case string(bucketStreams), string(bucketBlocking), string(bucketKept), string(bucketKeptRuns):
 		g.evictable += n
-	} else {
+	default:
 		g.promised += n
 	}
 }
@@ -233,7 +234,7 @@ func (s *Store) evictFrom(c *change, bucket []byte, passed *[]byte, want int64) 
 				continue
 			}
 		}
-		if err := runsIn(bucket).drop(c, id); err != nil {
+		if err := errors.Join(runsIn(bucket).drop(c, id), forgetRun(c, id.headKey())); err != nil {
 			return records, err
 		}
 		records++

@@ -55,6 +55,8 @@
 // those of streams, each oldest first. Records that a payer was promised are never deleted
 // before they expire. Room says when nothing more should be promised.
 //
+// A kept result is an entry that leads from a request to a run record; it is deleted with the record.
+//
 // # Opening
 //
 // The file contains the version of its layout. An older layout is migrated step by step; a

@@ -51,8 +51,8 @@ func (s *Store) Expire() (total int, err error) {
 		keep time.Duration
 		also func(c *change, key []byte) error // deletes other rows that belong to a key; may be nil
 	}{
-		{bucketJobs, api.JobRetention, nil}, {bucketRuns, api.RunRetention, nil},
-		{bucketStreams, api.RunRetention, nil}, {bucketBlocking, api.RunRetention, nil},
+		{bucketJobs, api.JobRetention, nil}, {bucketRuns, api.RunRetention, forgetRun},
+		{bucketStreams, api.RunRetention, forgetRun}, {bucketBlocking, api.RunRetention, forgetRun},
 		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
 	} {
 		for {

@@ -31,6 +31,7 @@ var layouts = [][][]byte{
 	{bucketDebts, bucketPayers},
 	{}, // no new bucket: rows of channels have Authorised (rowLayout)
 	{bucketStreams, bucketBlocking},
+	{bucketKept, bucketKeptRuns},
 }
 
 // migrations are the functions that compute the new buckets of a version from older data; nil

@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	_ job.Store    = (*Store)(nil)
-	_ job.RunStore = (*Store)(nil)
+	_ job.Store     = (*Store)(nil)
+	_ job.RunStore  = (*Store)(nil)
+	_ job.KeptStore = (*Store)(nil)
 )
 
 // FileName is the name of the database in its folder.
@@ -33,6 +34,9 @@ var (
 
 	bucketStreams  = []byte("streams")
 	bucketBlocking = []byte("blocking")
+
+	bucketKept     = []byte("kept")      // entries of job.KeptStore
+	bucketKeptRuns = []byte("kept runs") // their keys, by run
 
 	keySchema = []byte("schema")
 )

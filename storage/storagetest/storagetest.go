@@ -27,6 +27,7 @@ import (
 type Store struct {
 	Jobs job.Store
 	Runs job.RunStore
+	Kept job.KeptStore
 	channel.PaymentStore
 	Base
 }
@@ -44,13 +45,14 @@ type Base interface {
 func StoreOf[S interface {
 	job.Store
 	job.RunStore
+	job.KeptStore
 	channel.Writer
 	channel.ChannelReader
 	channel.BillReader
 	channel.IntentReader
 	Base
 }](s S) Store {
-	return Store{s, s, channel.StoreOf(s), s}
+	return Store{s, s, s, channel.StoreOf(s), s}
 }
 
 // Suite says how the stores of one implementation are made.
@@ -71,6 +73,7 @@ func (s Suite) Run(t *testing.T) {
 		{"Jobs", testJobs},
 		{"JobsAllOrNone", testJobsAllOrNone},
 		{"Runs", testRuns},
+		{"Kept", testKept},
 		{"LargeBodies", testLargeBodies},
 		{"Retention", testRetention},
 		{"RetentionOfLedger", testRetentionOfLedger},

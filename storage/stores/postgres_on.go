@@ -16,7 +16,7 @@ func openServer(ctx context.Context, url string, o Options) (Store, error) {
 	if err != nil {
 		return Store{}, err
 	}
-	return Store{Jobs: s, Runs: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Server: s}, nil
+	return Store{Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Server: s}, nil
 }
 
 func inspectServer(ctx context.Context, url string) (inUse bool, err error) {

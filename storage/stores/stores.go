@@ -23,6 +23,7 @@ import (
 type Store struct {
 	Jobs job.Store
 	Runs job.RunStore
+	Kept job.KeptStore
 	channel.PaymentStore
 	Base
 	Records  Records
@@ -131,7 +132,7 @@ func open(ctx context.Context, at Location, o Options) (Store, error) {
 
 // OfFile returns an open file as a Store.
 func OfFile(s *storage.Store) Store {
-	return Store{Jobs: s, Runs: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, File: s}
+	return Store{Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, File: s}
 }
 
 // Exists reports whether there is a store, without making one.
