@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"txlens/actors/analysis"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/meter"
@@ -118,7 +121,7 @@ func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *me
 	reportCalls(world, spec.Sink)
 	res, err := a.explainer.Explain(ctx, analysis.Input{
 		ID: spec.ID, Request: spec.Request, World: world, Meter: m, Sink: spec.Sink,
-		Finish: spec.Finish, Unpaid: spec.Unpaid,
+		Finish: spec.Finish, Unpaid: spec.Unpaid, OnWhole: onWhole(spec),
 		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && spec.Unpaid} },
 	})
 	a.metrics.spent(m)
@@ -128,6 +131,16 @@ func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *me
 		}
 	}
 	return res, err
+}
+
+// onWhole tells whoever asked for an analysis that its result may be kept.
+func onWhole(spec transport.RunSpec) func(*chain.Chain, common.Hash, uint64) {
+	if spec.Whole == nil {
+		return nil
+	}
+	return func(ch *chain.Chain, block common.Hash, mined uint64) {
+		spec.Whole(job.Mined{ChainID: ch.ID, Block: block, Time: int64(mined)})
+	}
 }
 
 // reportCalls sends the calls of an analysis to a sink, which may be nil.

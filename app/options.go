@@ -36,8 +36,11 @@ type Options struct {
 	// negative: no bound.
 	DataMax  int64
 	KeepRuns job.KeepRuns // which run records are written; default all
-	BaseURL  discovery.BaseURL
-	Grace    time.Duration // for analyses that run when the server stops; 0: none
+	// DropResults analyses each request anew. Otherwise, where nothing is sold, a request gets the
+	// result of an earlier equal one whose run is kept.
+	DropResults bool
+	BaseURL     discovery.BaseURL
+	Grace       time.Duration // for analyses that run when the server stops; 0: none
 
 	MaxAnalyses      int // synchronous analyses at a time, default 64
 	MaxAnalysesPerIP int // the same for one network address; 0: no limit, negative: a quarter for a public one

@@ -189,11 +189,15 @@ func (s *Server) listen() (err error) {
 
 func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	version, commit := Version()
+	runs := job.NewRuns(s.store.Runs, s.o.KeepRuns)
 	c := transport.Config{
-		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store.Runs, s.o.KeepRuns), Version: version, Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.room,
+		Explainer: s.explainer, Jobs: s.jobs, Runs: runs, Version: version, Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.room,
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
 		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample, Examples: s.o.Examples,
 		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
+	}
+	if k := s.keeper(runs); k != nil {
+		c.Kept = k
 	}
 	if s.memory != nil {
 		c.Memory, c.MaxHeld = s.memory, s.o.MemoryMax/8

@@ -28,6 +28,9 @@ func Version() (version, commit string) {
 	return stamped(info)
 }
 
+// changes follows the commit of a build from changed files.
+const changes = "+changes"
+
 // tag is a released version. For other commits the toolchain makes longer ones.
 var tag = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
 
@@ -46,7 +49,7 @@ func stamped(info *debug.BuildInfo) (version, commit string) {
 		}
 	}
 	if commit != "" && dirty {
-		commit += "+changes"
+		commit += changes
 	}
 	return version, commit
 }

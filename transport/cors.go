@@ -11,11 +11,11 @@ import (
 var (
 	mayRead = strings.Join([]string{
 		"WWW-Authenticate", "Payment-Receipt", "Payment-Session", "Payment-Session-Snapshot",
-		"X-Request-Id", "X-Service-Version", "X-Service-Cost-Model", "Link", "Location", "Retry-After", "ETag", "Mcp-Session-Id",
+		"X-Request-Id", "X-Service-Version", "X-Service-Cost-Model", "Link", "Location", "Retry-After", "ETag", "Age", "Mcp-Session-Id",
 	}, ", ")
 	maySend = strings.Join([]string{
 		"Authorization", "Payment-Authorization", "Accept-Payment", "Payment-Session", "Idempotency-Key",
-		"Content-Type", "Accept", "If-None-Match", "Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name",
+		"Content-Type", "Accept", "Cache-Control", "If-None-Match", "Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name",
 	}, ", ")
 )
 

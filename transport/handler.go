@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
@@ -193,16 +194,20 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
+	other := "application/json"
+	if req.Report {
+		other = "text/html"
+	}
+	streams := wantsStream(&ctx.Request.Header, other)
+	if s.answerKept(ctx, &req, streams) {
+		return
+	}
 	free, ok := s.enter(ctx)
 	if !ok {
 		return
 	}
 	job := RunSpec{ID: idOf(ctx), Request: req, Finish: s.finish}
-	other := "application/json"
-	if req.Report {
-		other = "text/html"
-	}
-	if wantsStream(&ctx.Request.Header, other) {
+	if streams {
 		job.free = free
 		s.stream(ctx, job, nil)
 		return
@@ -407,7 +412,9 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutShort func() bool) (last any, err error) {
 	defer s.recoverAnd(job.ID, func() { last, err = nil, errPanic })
 	defer ended()
-	res, err := s.attempt(work, job)
+	began := time.Now()
+	res, mined, landed, err := s.shared(work, job)
+	defer landed()
 	if job.priced != nil {
 		job.priced(res, err)
 	}
@@ -415,6 +422,9 @@ func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutSh
 		last, err = lastFrame(job, res)
 	}
 	kept := s.recordRun(job, last, err)
+	if kept && err == nil && mined != nil {
+		s.keep(job, res, *mined, began)
+	}
 	if err == nil && kept && res.Partial() && cutShort() {
 		return nil, api.ErrStopping
 	}
@@ -435,9 +445,6 @@ func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, er
 	}
 	if err != nil && work.Err() != nil {
 		err = errors.Join(context.Cause(work), err)
-	}
-	if res != nil && job.streams {
-		err = nil
 	}
 	if err == nil && res == nil {
 		err = errors.New("the analysis ended without result and without error")

@@ -28,6 +28,10 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 	if err := m.s.cfg.Explainer.Check(req); err != nil {
 		return nil, err
 	}
+	if a, ok := m.s.findKept(ctx, req); ok {
+		res, err := api.DecodeResult(a.Frame)
+		return &mcp.Run{ID: a.Run, Result: res}, err
+	}
 	free, err := m.s.admit(callerOf(call), remoteOf(call))
 	if err != nil {
 		return nil, api.ErrBusy

@@ -26,6 +26,9 @@ type Observer interface {
 	// because it did not read.
 	StreamOpened()
 	StreamClosed(slow bool)
+	// Kept counts a request for whose answer an earlier one was looked up; bytes is its size if
+	// there was one.
+	Kept(found bool, bytes int)
 }
 
 // Other is the route of requests without a handler: their paths must not become labels of a
@@ -38,6 +41,7 @@ type noObserver struct{}
 func (noObserver) Answered(string, int, time.Duration) {}
 func (noObserver) StreamOpened()                       {}
 func (noObserver) StreamClosed(bool)                   {}
+func (noObserver) Kept(bool, int)                      {}
 
 // visit is one request, from its header to its log line. The analysis sets chain and phase on
 // its own goroutines.
@@ -57,6 +61,7 @@ type visit struct {
 	code  string // code of the error in the answer
 	chain string
 	phase string // the first phase that failed
+	kept  string // id of the earlier run whose result is the answer
 }
 
 // visits is a pool, so that short requests make no garbage.
@@ -67,7 +72,7 @@ func (v *visit) free() {
 	if v.heard {
 		return
 	}
-	v.method, v.route, v.payer, v.code, v.chain, v.phase, v.routine, v.caller = "", "", "", "", "", "", false, nil
+	v.method, v.route, v.payer, v.code, v.chain, v.phase, v.kept, v.routine, v.caller = "", "", "", "", "", "", "", false, nil
 	visits.Put(v)
 }
 
@@ -140,7 +145,9 @@ func (s *Server) logVisit(v *visit, status int, more ...slog.Attr) {
 	if v.caller != nil {
 		attrs = append(attrs, slog.String("caller", v.caller.Name))
 	}
-	for _, a := range []slog.Attr{slog.String("chain", v.chain), slog.String("phase", v.phase), slog.String("code", v.code)} {
+	for _, a := range []slog.Attr{
+		slog.String("chain", v.chain), slog.String("phase", v.phase), slog.String("code", v.code), slog.String("kept", v.kept),
+	} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}

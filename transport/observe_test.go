@@ -33,6 +33,8 @@ func (c *tally) Answered(route string, status int, took time.Duration) {
 
 func (c *tally) StreamOpened() { c.mu.Lock(); c.open++; c.mu.Unlock() }
 
+func (c *tally) Kept(bool, int) {}
+
 func (c *tally) StreamClosed(slow bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

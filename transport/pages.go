@@ -152,6 +152,9 @@ func (s *Server) explainOnPage(ctx *fasthttp.RequestCtx, req api.Request) {
 		s.failWith(ctx, err)
 		return
 	}
+	if s.answerKept(ctx, &req, false) {
+		return
+	}
 	free, ok := s.enter(ctx)
 	if !ok {
 		return

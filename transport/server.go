@@ -71,6 +71,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/job"
 	"txlens/actors/locks"
 	"txlens/actors/memory"
 	"txlens/actors/slots"
@@ -107,6 +108,9 @@ type RunSpec struct {
 	// Finish is closed when the server stops: what is known by then is to be returned as a
 	// partial result, at once. nil: never.
 	Finish <-chan struct{}
+	// Whole, if not nil, is called before Explain returns a result of a mined transaction that
+	// lacks nothing.
+	Whole func(job.Mined)
 	// Unpaid means that Finish was closed because the caller stopped paying.
 	Unpaid bool
 
@@ -125,6 +129,9 @@ type Config struct {
 	Explainer Explainer
 	Jobs      Jobs // nil: async endpoints accept and have no jobs
 	Runs      Runs // nil: runs are not stored
+	// Kept finds the results of earlier runs for equal requests, where nothing is sold; it needs
+	// Runs. nil: each request is analysed.
+	Kept Kept
 	// Room returns an error, such as api.ErrFull, if nothing more can be stored that a caller
 	// is promised: async jobs and the records of paid runs. nil: there is always room.
 	Room func() error
@@ -260,6 +267,7 @@ type Server struct {
 	listener       net.Listener  // nil: Serve was not called yet
 	finish         chan struct{} // closed when analyses must end with a partial result
 	live           live          // runs that are sold
+	flights        flights       // analyses that equal requests share
 	runsInProgress idSet         // synchronous runs without a record yet
 	submissions    *locks.Set    // jobs that are being submitted, by credential and by request
 

@@ -93,6 +93,10 @@ type Input struct {
 	Finish <-chan struct{}
 	Unpaid bool
 
+	// OnWhole, if not nil, is called before Explain returns a result of a mined transaction that
+	// lacks nothing, with the chain and the block.
+	OnWhole func(ch *chain.Chain, block common.Hash, mined uint64)
+
 	// OnExpired, if not nil, gets the phases that the deadline cut off; finished is true if
 	// Finish ended them instead. CutOff and Finished make a replay omit the same phases.
 	OnExpired func(phases []string, finished bool)
@@ -170,6 +174,10 @@ func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) 
 	}
 	if len(out.expired) > 0 && in.OnExpired != nil {
 		in.OnExpired(out.expired, out.finished)
+	}
+	if in.OnWhole != nil && s.whole(out) {
+		ev := s.evidence
+		in.OnWhole(ev.Chain, *ev.Tx.BlockHash, ev.Block.Timestamp)
 	}
 	if out.unpaid != nil {
 		return out.result, &UnpaidError{out.unpaid}
@@ -270,6 +278,13 @@ func (x *Explainer) Close() {
 	x.mu.Unlock()
 	x.runs.Wait()
 	x.system.Wait()
+}
+
+// whole reports whether a further analysis would find nothing more. The supervisor has ended.
+func (s *supervisor) whole(out outcome) bool {
+	ev := s.evidence
+	return out.err == nil && out.result != nil && !out.result.Partial() && out.unpaid == nil && len(out.expired) == 0 && !out.finished &&
+		len(ev.Failed)+len(ev.Lost)+len(ev.Doubts) == 0 && ev.Tx != nil && ev.Tx.BlockHash != nil && ev.Receipt != nil && ev.Block != nil
 }
 
 // bareResult is the partial result when the assembly itself failed: the fields that need no rule.

@@ -76,6 +76,8 @@ type Metrics struct {
 	turns    *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
 	dropped  *prometheus.CounterVec
+	kept     *prometheus.CounterVec
+	keptSent prometheus.Counter
 }
 
 // ModelRun describes a run of the language model. Its words are constants of this program.
@@ -144,12 +146,17 @@ func NewMetrics(version, commit string, g Gauges) *Metrics {
 		"model",
 		"kind",
 	)
+	m.kept = counter("kept_lookups_total", "Requests that were looked up among kept results: hit or miss.", "outcome")
+	m.keptSent = prometheus.NewCounter(
+		prometheus.CounterOpts{Namespace: "txlens", Name: "kept_bytes_total", Help: "Bytes of kept results that were answers."},
+	)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "txlens", Name: "build_info", Help: "1, with version and commit as labels.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": commit}})
 	build.Set(1)
 	m.registry.MustRegister(
 		m.open,
 		m.slow,
+		m.keptSent,
 		build,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -183,6 +190,16 @@ func (m *Metrics) StreamClosed(slow bool) {
 	if slow {
 		m.slow.Inc()
 	}
+}
+
+// Kept counts a look-up among the kept results, and the bytes of what it found.
+func (m *Metrics) Kept(found bool, bytes int) {
+	outcome := "miss"
+	if found {
+		outcome = "hit"
+		m.keptSent.Add(float64(bytes))
+	}
+	m.kept.WithLabelValues(outcome).Inc()
 }
 
 // Analysed counts an analysis that has ended. failed are the phases that make its result

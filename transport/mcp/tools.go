@@ -65,7 +65,7 @@ var tools = []tool{
 			"chain":      text(aboutChain + "; leave it out to have it found"),
 			"context":    text("what you want to know, at most 2048 bytes; words such as exploit or triage ask for every check"),
 			"view":       oneOf(aboutView, smallViews),
-			"fresh":      schema{"type": "boolean", "description": "analyse and pay again, although the same was asked within the last hour; without it the analysis of then is returned"},
+			"fresh":      schema{"type": "boolean", "description": "analyse again, and pay again where analyses are sold, although the same was asked before; without it an earlier analysis may be returned"},
 			"background": schema{"type": "boolean", "description": "start a job and return its jobId at once, for get_job"},
 		}),
 		output: schema{

@@ -1,0 +1,163 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/valyala/fasthttp"
+
+	"txlens/actors/job"
+	"txlens/actors/recordid"
+	"txlens/engine/api"
+	"txlens/transport/wire"
+)
+
+// Kept finds the results of earlier runs. It is safe for concurrent use.
+type Kept interface {
+	// Key is the same for requests whose results are equal.
+	Key(req api.Request) job.KeptKey
+	// Find returns the result of an earlier equal request, or its report. The error is
+	// api.ErrNoRun.
+	Find(ctx context.Context, req api.Request, form api.EventType) (job.Answer, error)
+	// Keep makes a recorded run the answer to later equal requests. began is a time before the
+	// transaction was read.
+	Keep(req api.Request, form api.EventType, run string, m job.Mined, began time.Time)
+}
+
+// keeps reports whether equal requests may have one answer. Where analyses are sold each is
+// priced by what it cost.
+func (s *Server) keeps() bool { return s.cfg.Kept != nil && !s.sold() }
+
+// formOf is the type of the last frame of a run.
+func formOf(req api.Request) api.EventType {
+	if req.Report {
+		return api.EventReport
+	}
+	return api.EventResult
+}
+
+// findKept returns the answer of an earlier equal request in the form of this one.
+func (s *Server) findKept(ctx context.Context, req api.Request) (a job.Answer, ok bool) {
+	if !s.keeps() || req.Fresh {
+		return a, false
+	}
+	form := formOf(req)
+	a, err := s.cfg.Kept.Find(ctx, req, form)
+	if err != nil && req.Report {
+		form = api.EventResult
+		a, err = s.cfg.Kept.Find(ctx, req, form)
+	}
+	switch {
+	case err != nil:
+	case form != formOf(req):
+		a.Frame, err = reportFrame(a)
+	default:
+		a.Frame, err = reducedFrame(a.Frame, req.View, a.Run)
+	}
+	s.cfg.Observer.Kept(err == nil, len(a.Frame))
+	return a, err == nil
+}
+
+// reportFrame renders the report of a result.
+func reportFrame(a job.Answer) (jsontext.Value, error) {
+	res, err := api.DecodeResult(a.Frame)
+	if err != nil {
+		return nil, err
+	}
+	last, err := lastFrame(RunSpec{ID: a.Run, Request: api.Request{Report: true}}, res)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(last, encodeOptions)
+}
+
+// asksAnew reports whether a client wants no answer of an earlier request (RFC 9111, 5.2.1.4).
+func asksAnew(h *fasthttp.RequestHeader) bool {
+	for _, line := range h.PeekAll(fasthttp.HeaderCacheControl) {
+		for item := range strings.SplitSeq(string(line), ",") {
+			if strings.EqualFold(strings.TrimSpace(item), "no-cache") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answerKept answers a request with the result of an earlier equal one. Otherwise it returns
+// false, and the request says whether it is to be analysed anew.
+func (s *Server) answerKept(ctx *fasthttp.RequestCtx, req *api.Request, streams bool) bool {
+	req.Fresh = req.Fresh || asksAnew(&ctx.Request.Header)
+	done := func() {}
+	if s.keeps() {
+		done = s.bodies.work()
+	}
+	defer done()
+	a, ok := s.findKept(s.base, *req)
+	if !ok {
+		return false
+	}
+	visitOf(ctx).kept = a.Run
+	h := &ctx.Response.Header
+	h.SetCanonical(xRequestID, []byte(a.Run))
+	h.Set(fasthttp.HeaderAge, strconv.Itoa(int(a.Age/time.Second)))
+	if streams {
+		s.streamKept(ctx, a, req.View)
+		return true
+	}
+	s.sendKept(ctx, a)
+	return true
+}
+
+// sendKept answers with a frame as the blocking form has it.
+func (s *Server) sendKept(ctx *fasthttp.RequestCtx, a job.Answer) {
+	if body, ok := bytes.CutPrefix(a.Frame, []byte(`{"type":"result","requestId":"`+a.Run+`",`)); ok {
+		ctx.SetContentType("application/json")
+		ctx.Response.SetBodyRaw(append([]byte{'{'}, body...))
+		return
+	}
+	var frame wire.ReportFrame
+	if err := json.Unmarshal(a.Frame, &frame, jsontext.AllowInvalidUTF8(true)); err != nil {
+		s.failWith(ctx, err)
+		return
+	}
+	sendHTML(ctx, frame.HTML)
+}
+
+// streamKept answers with the end of the stream of an earlier run.
+func (s *Server) streamKept(ctx *fasthttp.RequestCtx, a job.Answer, v api.View) {
+	st, visit := s.newStream(ctx, a.Run), visitOf(ctx)
+	last, err := s.shareEncoded(frameKey(a.Run, v), st.party, a.Frame)
+	if err != nil {
+		s.noRoomFor(ctx)
+		return
+	}
+	visit.heard, visit.streams = true, true
+	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
+	st.onStop, st.onGone = func() {}, func(error) {}
+	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
+	st.send(api.Event{Type: api.EventComplete})
+	st.end(last)
+	if h, ok := last.(*hold); ok {
+		h.Close() // the stream has its own
+	}
+	s.cfg.Observer.StreamOpened()
+	s.open(ctx, st)
+}
+
+// keep makes a recorded run the answer to later equal requests. A report has no result in its
+// record, so that is recorded beside it.
+func (s *Server) keep(spec RunSpec, res *api.Result, m job.Mined, began time.Time) {
+	s.cfg.Kept.Keep(spec.Request, formOf(spec.Request), spec.ID, m, began)
+	if !spec.Request.Report {
+		return
+	}
+	spec.ID, spec.Request.Report = recordid.New(), false
+	if last, err := lastFrame(spec, res); err == nil && s.recordRun(spec, last, nil) {
+		s.cfg.Kept.Keep(spec.Request, api.EventResult, spec.ID, m, began)
+	}
+}
