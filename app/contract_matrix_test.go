@@ -229,7 +229,7 @@ func (s *site) fill() {
 	s.frames = s.stream(s.request(`,"chainId":1,"context":"Was this an exploit? Triage it."`))
 	s.result = s.frames[len(s.frames)-1]
 	s.plain = s.last(s.request(``))
-	s.reported = s.stream(s.request(`,"report":true`))
+	s.reported = s.stream(s.request(`,"report":true,"fresh":true`))
 	s.failed = s.stream(`{"txHash":"` + service.NoHash + `"}`)
 	s.early, s.job = s.doneJob(s.request(`,"report":true`))
 	_, s.bare = s.doneJob(`{"txHash":"` + hash + `"}`)

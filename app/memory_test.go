@@ -93,7 +93,7 @@ func (b *budgeted) write(w io.Writer) {
 
 // ask returns the answer to a request for the transaction.
 func (b *budgeted) ask() (status int, body string) {
-	req, err := http.NewRequestWithContext(b.t.Context(), "POST", b.base+"/explain", strings.NewReader(fmt.Sprintf(`{"txHash":"%s","chainId":1}`, service.SceneHash)))
+	req, err := http.NewRequestWithContext(b.t.Context(), "POST", b.base+"/explain", strings.NewReader(fmt.Sprintf(`{"txHash":"%s","chainId":1,"fresh":true}`, service.SceneHash)))
 	if err != nil {
 		b.t.Error(err)
 		return 0, ""

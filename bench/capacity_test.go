@@ -96,7 +96,7 @@ func newCapacityServer(b *testing.B) *capacityServer {
 	}))
 	b.Cleanup(node.Close)
 	// Runs are not kept: a disk would be measured with the processors.
-	o, err := service.ServerOptions(io.Discard, "--listen", "127.0.0.1:0", "--admin-listen", "off", "--data", b.TempDir(), "--keep-runs", "none",
+	o, err := service.ServerOptions(io.Discard, "--listen", "127.0.0.1:0", "--admin-listen", "off", "--data", b.TempDir(), "--keep-runs", "none", "--keep-results", "off",
 		"--rpc-only", "--sources", "off", "--rpc", fmt.Sprintf("%d=%s", s.world.Block.ChainID, node.URL))
 	if err != nil {
 		b.Fatal(err)

@@ -17,6 +17,7 @@ type keptRow struct {
 	Block     []byte `json:"block"`
 	Time      int64  `json:"time"`
 	CheckedAt int64  `json:"checkedAt"`
+	MadeAt    int64  `json:"madeAt"`
 }
 
 var keptRows = table[keptRow]{bucketKept}
@@ -52,7 +53,7 @@ func putKept(c *change, row job.Kept) error {
 	if err := c.put(bucketKeptRuns, keptRunKey(id, row.Key[:]), []byte{}); err != nil {
 		return err
 	}
-	return keptRows.put(c, row.Key[:], keptRow{id.String(), row.ChainID, row.Block[:], row.Time, row.CheckedAt})
+	return keptRows.put(c, row.Key[:], keptRow{id.String(), row.ChainID, row.Block[:], row.Time, row.CheckedAt, row.MadeAt})
 }
 
 // hasRun reports whether there is a run record of any class.
@@ -127,5 +128,5 @@ func (s *Store) Kept(key job.KeptKey) (job.Kept, error) {
 		return job.Kept{}, api.ErrNoRun
 	}
 	at := job.Mined{ChainID: row.ChainID, Block: [32]byte(row.Block), Time: row.Time}
-	return job.Kept{Key: key, Run: row.Run, Mined: at, CheckedAt: row.CheckedAt}, nil
+	return job.Kept{Key: key, Run: row.Run, Mined: at, CheckedAt: row.CheckedAt, MadeAt: row.MadeAt}, nil
 }

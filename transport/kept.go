@@ -24,9 +24,8 @@ type Kept interface {
 	// Find returns the result of an earlier equal request, or its report. The error is
 	// api.ErrNoRun.
 	Find(ctx context.Context, req api.Request, form api.EventType) (job.Answer, error)
-	// Keep makes a recorded run the answer to later equal requests. began is a time before the
-	// transaction was read.
-	Keep(req api.Request, form api.EventType, run string, m job.Mined, began time.Time)
+	// Keep makes a recorded run the answer to later equal requests. It sets the key.
+	Keep(req api.Request, form api.EventType, row job.Kept)
 }
 
 // keeps reports whether equal requests may have one answer. Where analyses are sold each is
@@ -41,8 +40,10 @@ func formOf(req api.Request) api.EventType {
 	return api.EventResult
 }
 
-// findKept returns the answer of an earlier equal request in the form of this one.
-func (s *Server) findKept(ctx context.Context, req api.Request) (a job.Answer, ok bool) {
+// findKept returns the answer of an earlier equal request in the form of this one, whose id is
+// for a run of which there is only the other form.
+func (s *Server) findKept(ctx context.Context, spec RunSpec) (a job.Answer, ok bool) {
+	req := spec.Request
 	if !s.keeps() || req.Fresh {
 		return a, false
 	}
@@ -55,7 +56,7 @@ func (s *Server) findKept(ctx context.Context, req api.Request) (a job.Answer, o
 	switch {
 	case err != nil:
 	case form != formOf(req):
-		a.Frame, err = reportFrame(a)
+		a, err = s.reportOf(a, spec)
 	default:
 		a.Frame, err = reducedFrame(a.Frame, req.View, a.Run)
 	}
@@ -63,17 +64,22 @@ func (s *Server) findKept(ctx context.Context, req api.Request) (a job.Answer, o
 	return a, err == nil
 }
 
-// reportFrame renders the report of a result.
-func reportFrame(a job.Answer) (jsontext.Value, error) {
+// reportOf makes the report of a kept result. It is recorded as a run like any other.
+func (s *Server) reportOf(a job.Answer, spec RunSpec) (job.Answer, error) {
 	res, err := api.DecodeResult(a.Frame)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	last, err := lastFrame(RunSpec{ID: a.Run, Request: api.Request{Report: true}}, res)
+	last, err := lastFrame(spec, res)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	return json.Marshal(last, encodeOptions)
+	a.Run = spec.ID
+	if s.recordRun(spec, last, nil) {
+		s.cfg.Kept.Keep(spec.Request, api.EventReport, a.Kept)
+	}
+	a.Frame, err = json.Marshal(last, encodeOptions)
+	return a, err
 }
 
 // asksAnew reports whether a client wants no answer of an earlier request (RFC 9111, 5.2.1.4).
@@ -97,7 +103,7 @@ func (s *Server) answerKept(ctx *fasthttp.RequestCtx, req *api.Request, streams 
 		done = s.bodies.work()
 	}
 	defer done()
-	a, ok := s.findKept(s.base, *req)
+	a, ok := s.findKept(s.base, RunSpec{ID: idOf(ctx), Request: *req, streams: streams})
 	if !ok {
 		return false
 	}
@@ -150,14 +156,16 @@ func (s *Server) streamKept(ctx *fasthttp.RequestCtx, a job.Answer, v api.View) 
 }
 
 // keep makes a recorded run the answer to later equal requests. A report has no result in its
-// record, so that is recorded beside it.
+// record, so that is recorded beside it. began is a time before the transaction was read.
 func (s *Server) keep(spec RunSpec, res *api.Result, m job.Mined, began time.Time) {
-	s.cfg.Kept.Keep(spec.Request, formOf(spec.Request), spec.ID, m, began)
+	row := job.Kept{Run: spec.ID, Mined: m, CheckedAt: began.Unix(), MadeAt: time.Now().Unix()}
+	s.cfg.Kept.Keep(spec.Request, formOf(spec.Request), row)
 	if !spec.Request.Report {
 		return
 	}
 	spec.ID, spec.Request.Report = recordid.New(), false
 	if last, err := lastFrame(spec, res); err == nil && s.recordRun(spec, last, nil) {
-		s.cfg.Kept.Keep(spec.Request, api.EventResult, spec.ID, m, began)
+		row.Run = spec.ID
+		s.cfg.Kept.Keep(spec.Request, api.EventResult, row)
 	}
 }

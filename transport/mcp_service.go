@@ -28,7 +28,7 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 	if err := m.s.cfg.Explainer.Check(req); err != nil {
 		return nil, err
 	}
-	if a, ok := m.s.findKept(ctx, req); ok {
+	if a, ok := m.s.findKept(ctx, RunSpec{Request: req}); ok {
 		res, err := api.DecodeResult(a.Frame)
 		return &mcp.Run{ID: a.Run, Result: res}, err
 	}

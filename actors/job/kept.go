@@ -24,7 +24,8 @@ type Kept struct {
 	Key KeptKey
 	Run string // id of a run record; the entry ends with the record
 	Mined
-	CheckedAt int64 // Unix seconds: when the transaction was last seen in that block
+	CheckedAt int64 // Unix seconds: a time before the transaction was last seen in that block
+	MadeAt    int64 // Unix seconds: when the analysis ended
 }
 
 // Mined is the place of a transaction in its chain.
@@ -72,7 +73,7 @@ func NewKeeper(o KeeperOptions) *Keeper {
 
 // Answer is the answer of an earlier run.
 type Answer struct {
-	Run   string
+	Kept
 	Age   time.Duration
 	Frame jsontext.Value // the last frame of the run: a result or a report
 }
@@ -115,8 +116,8 @@ func (k *Keeper) Find(ctx context.Context, req api.Request, form api.EventType) 
 	case len(run.Frames) == 0:
 		return Answer{}, api.ErrNoRun
 	}
-	age := k.o.Now().Sub(time.Unix(run.FinishedAt, 0))
-	return Answer{Run: row.Run, Age: max(0, age), Frame: run.Frames[len(run.Frames)-1]}, nil
+	age := k.o.Now().Sub(time.Unix(row.MadeAt, 0))
+	return Answer{Kept: row, Age: max(0, age), Frame: run.Frames[len(run.Frames)-1]}, nil
 }
 
 // check asks whether the transaction is still in its block, unless it was found there when the
@@ -149,17 +150,17 @@ func (r *Kept) final() bool {
 }
 
 // Keep makes the record of a run the answer to later requests that are equal to req. Call it when
-// the record is stored. began is a time before the transaction was read.
-func (k *Keeper) Keep(req api.Request, form api.EventType, run string, m Mined, began time.Time) {
+// the record is stored. The key of row is set here.
+func (k *Keeper) Keep(req api.Request, form api.EventType, row Kept) {
 	found := req
-	found.ChainID = m.ChainID
-	row := Kept{Key: k.key(found, form), Run: run, Mined: m, CheckedAt: began.Unix()}
+	found.ChainID = row.ChainID
+	row.Key = k.key(found, form)
 	rows := []Kept{row}
 	if req.ChainID == 0 {
 		row.Key = k.key(req, form)
 		rows = append(rows, row)
 	}
 	if err := k.o.Store.PutKept(rows...); err != nil {
-		k.o.Log.Error("keep a result", "run", run, "error", err)
+		k.o.Log.Error("keep a result", "run", row.Run, "error", err)
 	}
 }

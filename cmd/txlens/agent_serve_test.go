@@ -62,7 +62,7 @@ func TestAgentServed(t *testing.T) {
 	post("/explain", "application/json", ask(`,"model":"claude-opus-5"`), 400, "model: is unknown")
 	post("/explain", "application/json", poor, 502, `"code":"upstream_payment_unavailable"`)
 
-	stream := post("/explain", "text/event-stream", ask(""), 200, `"type":"result"`)
+	stream := post("/explain", "text/event-stream", ask(`,"fresh":true`), 200, `"type":"result"`)
 	for _, kind := range []string{"iteration", "tokens", "complete"} {
 		if !strings.Contains(stream, `"type":"`+kind+`"`) {
 			t.Errorf("the stream has no %s", kind)

@@ -62,7 +62,7 @@ func TestOperator(t *testing.T) {
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 500})
 	w.Node.SetFault("trace_transaction", stubnode.Fault{Status: 500})
 	w.Node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 500})
-	s.send("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`"}`, http.Header{"Content-Type": {"application/json"}})
+	s.send("POST", "/explain", `{"txHash":"`+w.Tx.Hash+`","fresh":true}`, http.Header{"Content-Type": {"application/json"}})
 	s.ask("POST", "/explain", `{"txHash":"0x12"}`)
 	if status, body := service.AskAdmin(t, base+"/readyz"); status != 200 {
 		t.Errorf("readyz: %d %s", status, body)

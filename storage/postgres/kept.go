@@ -9,10 +9,11 @@ import (
 	"txlens/engine/api"
 )
 
-const putKept = `INSERT INTO kept (key, run, chain, block, block_time, checked_at)
-	SELECT $1, id, $3, $4, $5, $6 FROM runs WHERE id = $2
+const putKept = `INSERT INTO kept (key, run, chain, block, block_time, checked_at, made_at)
+	SELECT $1, id, $3, $4, $5, $6, $7 FROM runs WHERE id = $2
 	ON CONFLICT (key) DO UPDATE SET run = excluded.run, chain = excluded.chain, block = excluded.block,
-	block_time = excluded.block_time, checked_at = excluded.checked_at`
+	block_time = excluded.block_time, checked_at = excluded.checked_at,
+	made_at = excluded.made_at`
 
 // PutKept creates or replaces entries. Those whose run is not in the store are left out.
 func (s *Store) PutKept(rows ...job.Kept) error {
@@ -21,7 +22,8 @@ func (s *Store) PutKept(rows ...job.Kept) error {
 		if err := checkID(row.Run); err != nil {
 			return fmt.Errorf("keep a result: %w", err)
 		}
-		all = append(all, statement{sql: putKept, args: []any{row.Key[:], row.Run, int64(row.ChainID), row.Block[:], row.Time, row.CheckedAt}})
+		args := []any{row.Key[:], row.Run, int64(row.ChainID), row.Block[:], row.Time, row.CheckedAt, row.MadeAt}
+		all = append(all, statement{sql: putKept, args: args})
 	}
 	if err := s.apply(0, all...); err != nil {
 		return fmt.Errorf("keep a result: %w", err)
@@ -32,8 +34,9 @@ func (s *Store) PutKept(rows ...job.Kept) error {
 // Kept returns one entry, or api.ErrNoRun.
 func (s *Store) Kept(key job.KeptKey) (job.Kept, error) {
 	row, chain, block := job.Kept{Key: key}, int64(0), []byte(nil)
-	const sql = `SELECT run::text, chain, block, block_time, checked_at FROM kept WHERE key = $1 AND run >= $2`
-	err := s.row(api.ErrNoRun, sql, []any{key[:], s.oldest(api.RunRetention)}, &row.Run, &chain, &block, &row.Time, &row.CheckedAt)
+	const sql = `SELECT run::text, chain, block, block_time, checked_at, made_at FROM kept WHERE key = $1 AND run >= $2`
+	args := []any{key[:], s.oldest(api.RunRetention)}
+	err := s.row(api.ErrNoRun, sql, args, &row.Run, &chain, &block, &row.Time, &row.CheckedAt, &row.MadeAt)
 	if err != nil {
 		return job.Kept{}, err
 	}

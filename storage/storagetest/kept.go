@@ -29,7 +29,7 @@ func testKept(f *fixture) {
 		}
 	}
 	at := job.Mined{ChainID: 1 << 62, Block: [32]byte{9, 8}, Time: 1_700_000_000}
-	one := job.Kept{Key: job.KeptKey{1}, Run: run(), Mined: at, CheckedAt: 5}
+	one := job.Kept{Key: job.KeptKey{1}, Run: run(), Mined: at, CheckedAt: 5, MadeAt: 4}
 	two := job.Kept{Key: job.KeptKey{2}, Run: one.Run}
 	f.no(f.Kept.PutKept(one, two, job.Kept{Key: job.KeptKey{3}, Run: f.id()}))
 	f.twice(func() { f.Helper(); is(one); is(two); none(job.KeptKey{3}, job.KeptKey{}) })

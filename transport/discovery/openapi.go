@@ -35,7 +35,7 @@ var headerTable = []struct {
 }{
 	{"X-Service-Version", "Version of the interface.", schema{"const": "1", "type": "string"}, true},
 	{"X-Service-Cost-Model", "How analyses are paid for, where they are.", schema{"const": "mpp-x402", "type": "string"}, true},
-	{"X-Request-Id", "Id of the request. A run of POST /explain can be recovered under it.", schema{"type": "string", "format": "uuid"}, true},
+	{"X-Request-Id", "Id of the request, or of the earlier run whose result is the answer (see Age). A run of POST /explain can be recovered under it.", schema{"type": "string", "format": "uuid"}, true},
 	{"Link", "Three entries with rel=\"describedby\": /SKILL.md, /openapi.json and /tool-spec.json.", schema{"type": "string"}, true},
 	{"Cache-Control", "{cached}.", schema{"type": "string"}, true},
 	{
@@ -46,6 +46,7 @@ var headerTable = []struct {
 	},
 	{"ETag", "Changes with the document.", schema{"type": "string"}, true},
 	{"Retry-After", "Seconds to wait before asking again.", schema{"type": "string", "pattern": "^[0-9]+$"}, false},
+	{"Age", "Seconds since the analysis ended, where the answer is the result of an earlier equal request.", schema{"type": "string", "pattern": "^[0-9]+$"}, false},
 	{"Location", "Path of the job.", schema{"type": "string"}, true},
 	{
 		"WWW-Authenticate",

@@ -213,7 +213,7 @@ func opExplain() operation {
 				status:  200,
 				text:    "The stream; or the result, complete or partial; or, with report, the HTML page. Look at `analysisModel` before you trust a result: `partial-synthesis` marks a partial one.",
 				bodies:  []media{stream, jsonOf("ExplanationResult"), textOf("text/html")},
-				headers: []string{"Payment-Receipt"},
+				headers: []string{"Age", "Payment-Receipt"},
 			},
 			challenge(
 				"Payment is needed: the terms are in WWW-Authenticate. Or, as application/json: the request asked for no stream (`use_metered_sse`), or the deposit is too small (`deposit_below_minimum`).",

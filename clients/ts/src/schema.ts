@@ -2222,6 +2222,8 @@ export interface components {
     headers: {
         /** @description Pages of any origin may ask: nothing here goes by cookies. */
         "Access-Control-Allow-Origin": "*";
+        /** @description Seconds since the analysis ended, where the answer is the result of an earlier equal request. */
+        Age: string;
         /** @description no-store, but for the documents, which may be kept for five minutes. */
         "Cache-Control": string;
         /** @description Changes with the document. */
@@ -2236,7 +2238,7 @@ export interface components {
         "Retry-After": string;
         /** @description The challenge: `Payment id="...", realm="...", method="tempo", intent="session", request="..."`. A bill (`application/problem+json`) always has it. */
         "WWW-Authenticate": string;
-        /** @description Id of the request. A run of POST /explain can be recovered under it. */
+        /** @description Id of the request, or of the earlier run whose result is the answer (see Age). A run of POST /explain can be recovered under it. */
         "X-Request-Id": string;
         /** @description How analyses are paid for, where they are. */
         "X-Service-Cost-Model": "mpp-x402";
@@ -2500,6 +2502,7 @@ export interface operations {
             200: {
                 headers: {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    Age: components["headers"]["Age"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Link: components["headers"]["Link"];
                     "Payment-Receipt": components["headers"]["Payment-Receipt"];

@@ -5,6 +5,7 @@ CREATE TABLE kept (
 	chain BIGINT NOT NULL,
 	block BYTEA NOT NULL CHECK (length(block) = 32),
 	block_time BIGINT NOT NULL,
-	checked_at BIGINT NOT NULL
+	checked_at BIGINT NOT NULL,
+	made_at BIGINT NOT NULL
 );
 CREATE INDEX kept_run ON kept (run);
