@@ -10,7 +10,7 @@ import (
 	"txlens/engine/api"
 )
 
-// TestEvictionOfKept: entries go with their runs, and nothing else does.
+// TestEvictionOfKept: entries go with their runs, whether these are deleted early or at their time.
 func TestEvictionOfKept(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
 	s := open(t, dir, Options{Now: c.Now, ExpireEvery: -1, MaxBytes: testBound})
@@ -40,15 +40,26 @@ func TestEvictionOfKept(t *testing.T) {
 			t.Fatalf("run %v, entry %v", runErr, err)
 		}
 	}
+	hasEntries(t, s, left)
+	recount(t, s)
+	c.add(api.RunRetention)
+	if _, err := s.Expire(); err != nil {
+		t.Fatal(err)
+	}
+	hasEntries(t, s, 0)
+	recount(t, s)
+}
+
+func hasEntries(t *testing.T, s *Store, want int) {
+	t.Helper()
 	if err := s.view(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{bucketKept, bucketKeptRuns} {
-			if n := tx.Bucket(name).Stats().KeyN; n != left {
-				t.Errorf("%s has %d entries of %d runs", name, n, left)
+			if n := tx.Bucket(name).Stats().KeyN; n != want {
+				t.Errorf("%s has %d entries of %d runs", name, n, want)
 			}
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	recount(t, s)
 }
