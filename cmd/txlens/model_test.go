@@ -42,7 +42,7 @@ func TestModelSettings(t *testing.T) {
 	f("--provider-key-file: anthropic wants a key; name its file, or set TXLENS_PROVIDER_KEY", "--provider", "anthropic")
 	f("no such file", "--provider", "anthropic", "--provider-key-file", good+".not")
 	f("is empty", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, "\n", 0o600))
-	f("others may read", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, providerKey, 0o644))
+	f("every account can read it", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, providerKey, 0o644))
 	f("a character that cannot be sent", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, providerKey+"\nagain", 0o600))
 	f("is longer than 4096 bytes", "--provider", "anthropic", "--provider-key-file", service.KeyFile(t, strings.Repeat(providerKey, 200), 0o600))
 	anthropic("")

@@ -159,7 +159,7 @@ func TestWalletMistakes(t *testing.T) {
 	if err := os.Chmod(c.keyFile, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f(exitBadInput, "others may read "+c.keyFile, "open")
+	f(exitBadInput, c.keyFile+" (mode 0644): every account can read it", "open")
 	if rows := s.Chain.Books().Channels; len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
