@@ -102,3 +102,16 @@ func TestBoundIsInForce(t *testing.T) {
 		t.Error("the server does not ask for room, or keeps other runs")
 	}
 }
+
+// TestSellerKeepsNoResults: the price of a run is what it cost.
+func TestSellerKeepsNoResults(t *testing.T) {
+	f := func(o Options, want bool) {
+		t.Helper()
+		if got := (&Server{o: o, analyst: new(Analyst)}).keeper(nil) != nil; got != want {
+			t.Errorf("%+v: %v", o, got)
+		}
+	}
+	f(Options{}, true)
+	f(Options{DropResults: true}, false)
+	f(Options{Sale: new(SaleOptions)}, false)
+}
