@@ -136,7 +136,6 @@ func (s *Server) fly(f *flight, spec RunSpec) {
 		return
 	}
 	spec.Sink, spec.Whole = f.hear, func(m job.Mined) { f.mined = &m }
-	spec.streams = false // those who stream ignore the error themselves
 	f.res, f.err = s.attempt(work, spec)
 }
 

@@ -29,6 +29,7 @@ type sharers struct {
 	runs int // analyses that began
 	cut  int // of them, those that were cancelled
 	end  chan func() (*api.Result, error)
+	slow chan struct{} // not nil: those that are cancelled end when it is closed
 }
 
 // sharer is one request.
@@ -52,6 +53,9 @@ func inFlight(t *testing.T, f func(*sharers)) {
 				return end()
 			case <-ctx.Done():
 				h.cut++
+				if h.slow != nil {
+					<-h.slow
+				}
 				return nil, ctx.Err()
 			}
 		})})
@@ -117,6 +121,18 @@ func TestSharedRun(t *testing.T) {
 		h.land(whole)
 		if h.runs != 2 || third.res != want {
 			t.Errorf("%d runs, %+v", h.runs, third)
+		}
+	})
+	inFlight(t, func(h *sharers) { // nobody joins what was cancelled and has not ended
+		h.slow = make(chan struct{})
+		first := h.ask(false, false)
+		first.cancel(errClientGone)
+		synctest.Wait()
+		second := h.ask(false, false)
+		close(h.slow)
+		h.land(whole)
+		if h.runs != 2 || h.cut != 1 || !errors.Is(first.err, errClientGone) || second.res != want || second.err != nil {
+			t.Errorf("%d runs, %d cut, %+v, %+v", h.runs, h.cut, first, second)
 		}
 	})
 	inFlight(t, func(h *sharers) { // a stream takes a result beside an error, the blocking form the error
