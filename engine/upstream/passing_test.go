@@ -312,6 +312,20 @@ func TestReceiptLacksLogs(t *testing.T) {
 	}
 }
 
+// members stands for a batch whose members are all refused.
+const members = "members"
+
+// refuseEach answers each request of a batch with a limit.
+func refuseEach(list []rawMessage) string {
+	var answers []string
+	for _, raw := range list {
+		var q struct{ ID json.Number }
+		json.Unmarshal(raw, &q) // the id is a number: it was written by the client
+		answers = append(answers, `{"jsonrpc":"2.0","id":`+q.ID.String()+`,"error":{"code":-32005,"message":"limit exceeded"}}`)
+	}
+	return "[" + strings.Join(answers, ",") + "]"
+}
+
 // TestBatchSizeAdapts: a batch that is too much for a moment is sent in smaller ones, and
 // batches grow again.
 func TestBatchSizeAdapts(t *testing.T) {
@@ -343,6 +357,9 @@ func TestBatchSizeAdapts(t *testing.T) {
 				alone++
 			}
 			mu.Unlock()
+			if refusal == members {
+				refusal = refuseEach(list)
+			}
 			if refusal != "" {
 				io.WriteString(w, refusal)
 				return
@@ -379,6 +396,12 @@ func TestBatchSizeAdapts(t *testing.T) {
 		}
 		return ""
 	}, []int{10, 5, 2, 4, 4, 10, 10, 10}, 0)
+	f("each member", func(batch int) string {
+		if batch == 1 {
+			return members
+		}
+		return ""
+	}, []int{10, 5, 5, 10, 10, 10}, 0)
 	f("for a while", func(batch int) string {
 		if batch < 5 {
 			return limited
