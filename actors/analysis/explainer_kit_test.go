@@ -91,6 +91,18 @@ func (w *world) ParityTrace(context.Context, *chain.Chain, common.Hash, trace.Li
 	return nil, upstream.ErrUnsupported
 }
 
+func (w *world) ReplayTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return nil, upstream.ErrUnsupported
+}
+
+func (w *world) OtterscanTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return nil, upstream.ErrUnsupported
+}
+
+func (w *world) ExplorerTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return nil, upstream.ErrNoEndpoint
+}
+
 func (w *world) StateDiff(context.Context, *chain.Chain, common.Hash) (*ethrpc.StateDiff, error) {
 	return nil, upstream.ErrUnsupported
 }

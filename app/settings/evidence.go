@@ -20,7 +20,7 @@ type Evidence struct {
 	RPC      []string      `common:"" name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only"                         env:"TXLENS_RPC_ONLY"                           help:"Use no built-in endpoint: only chains named with --rpc are asked."`
 	RPCCalls int           `name:"rpc-concurrency"                  env:"TXLENS_RPC_CONCURRENCY"                    help:"Requests to one endpoint that are under way at a time; further ones wait. An analysis needs six or more, so eight bound a server to 8/(6 x time of a call) analyses a second for each endpoint. 0 means 8." default:"8"`
-	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures or prices."           enum:"on,off" default:"on"`
+	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures, prices or traces of an explorer." enum:"on,off" default:"on"`
 	Quick    bool          `name:"quick"                            env:"TXLENS_QUICK"                              help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
 	Deadline time.Duration `name:"deadline"                         env:"TXLENS_DEADLINE"                           help:"Time for the evidence of one analysis."                                                                    default:"120s"`
 	Record   string        `name:"record"   placeholder:"DIR"       env:"TXLENS_RECORD"                             help:"Write every answer of the analysis into a new bundle in this folder, which only its owner may read."                                                         type:"path"`
@@ -33,7 +33,7 @@ type Evidence struct {
 	SourcifyURL   string `name:"sourcify-url"   placeholder:"URL" env:"TXLENS_SOURCIFY_URL"   secret:"url" help:"Contract sources; default https://sourcify.dev/server."`
 	FourByteURL   string `name:"fourbyte-url"   placeholder:"URL" env:"TXLENS_FOURBYTE_URL"   secret:"url" help:"Signatures; default https://api.4byte.sourcify.dev."`
 	EtherscanURL  string `name:"etherscan-url"  placeholder:"URL" env:"TXLENS_ETHERSCAN_URL"  secret:"url" help:"Contract sources with a key; default https://api.etherscan.io."`
-	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain; default the chain's own instance."`
+	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain, for sources and traces, with its key as ?apikey=KEY where it takes one; default the chain's own instance."`
 	LlamaURL      string `name:"llama-url"      placeholder:"URL" env:"TXLENS_LLAMA_URL"      secret:"url" help:"Prices; default https://coins.llama.fi."`
 
 	Model `embed:"" group:"Language model:"`

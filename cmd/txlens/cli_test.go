@@ -279,6 +279,16 @@ func TestChainsAndVersion(t *testing.T) {
 	if err := stdjson.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) < 80 {
 		t.Errorf("exit %d, %d rows, %v", code, len(rows), err)
 	}
+	byTraces := map[string]int{}
+	for _, r := range rows {
+		for _, source := range r["traces"].([]any) {
+			byTraces[source.(string)]++
+		}
+	}
+	t.Logf("chains by source of a trace without a key: %v", byTraces)
+	if byTraces["blockscout"] < 50 || byTraces["local-replay"] < 3 || byTraces["receipt"] > 0 {
+		t.Errorf("sources of traces %v", byTraces)
+	}
 	for _, arg := range []string{"version", "--version"} {
 		if code, out, _ = command(t, "", arg); code != 0 || !strings.HasPrefix(out, "txlens ") {
 			t.Errorf("exit %d: %q", code, out)

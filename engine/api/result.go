@@ -353,7 +353,7 @@ type Authorization struct {
 
 // Provenance says how the result is known.
 type Provenance struct {
-	TraceSource string   `json:"traceSource"` // debug_traceTransaction, trace_transaction, local-replay, local-replay-quick, receipt
+	TraceSource string   `json:"traceSource"` // debug_traceTransaction, trace_transaction, trace_replayTransaction, ots_traceTransaction, blockscout, local-replay, local-replay-quick, receipt
 	Version     string   `json:"version"`
 	Actor       *Addr    `json:"actor,omitempty"` // on whose behalf the transaction acted
 	RunnerUp    string   `json:"runnerUp,omitempty"`

@@ -381,6 +381,19 @@ func TestConfidence(t *testing.T) {
 	dear := scene.New(scene.At(scene.Friend), 1, nil)
 	dear.Source = trace.SourceReceipt
 	f("coin, receipt only", dear, api.Low)
+	told := func(source trace.Source, gas uint64) *scene.Scene {
+		s := usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User).Known(scene.Router, "Router", "router", "uniswap_v2")
+		if gas == 21000 {
+			s = scene.New(scene.At(scene.Friend), 1, nil)
+		}
+		s.Source, s.Rc.GasUsed = source, gas
+		return s
+	}
+	f("coin, by an explorer", told(trace.SourceExplorer, 21000), api.High)
+	f("coin, by a list without failures", told(trace.SourceOtterscan, 21000), api.High)
+	f("swap, by an explorer", told(trace.SourceExplorer, 90000), api.Medium)
+	f("swap, by a list without failures", told(trace.SourceOtterscan, 90000), api.Medium)
+	f("swap, by the node's other method", told(trace.SourceReplayed, 90000), api.High)
 	f("swap at a known router", usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User).Known(scene.Router, "Router", "router", "uniswap_v2"), api.High)
 	f("swap at an unknown router", usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User), api.Medium)
 	f("unknown call", scene.New(scene.At(scene.Router), 0, nil2()), api.Low)

@@ -119,6 +119,14 @@ func trustTrace(a *facts.Reading, lower lowering) {
 		if !a.BareTransfer() {
 			lower(api.Low, verdict.OnlyReceiptAvailable)
 		}
+	case trace.SourceOtterscan:
+		if !a.BareTransfer() {
+			lower(api.Medium, verdict.FailuresNotListed)
+		}
+	case trace.SourceExplorer:
+		if !a.BareTransfer() {
+			lower(api.Medium, verdict.TracedByExplorer)
+		}
 	case trace.SourceReplayQuick:
 		lower(api.Medium, verdict.ReexecutedAtParent)
 	}

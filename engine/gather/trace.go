@@ -31,10 +31,10 @@ type TraceOptions struct {
 	Quick  bool // re-execute without the earlier transactions of the block
 }
 
-// Trace tries the sources of a trace in order: the node's callTracer, its flat trace, local
-// re-execution. If all fail, Tree is nil and the receipt must do. An error means that a
-// node failed while it was asked, so a later attempt may return a better trace. It is no
-// error if a node lacks the method.
+// Trace tries the sources of a trace in order: the node's callTracer, its flat traces, a
+// block explorer, local re-execution. If all fail, Tree is nil and the receipt must do. An
+// error means that a node failed while it was asked, so a later attempt may return a better
+// trace. It is no error if a node lacks the method, or if the explorer fails.
 func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o TraceOptions) (*TraceResult, error) {
 	t := &TraceResult{}
 	var faults []error
@@ -57,6 +57,9 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 		return t, nil
 	}
 	leave(trace.SourceParity, err)
+	if t.Tree = t.substitute(ctx, w, ch, hash, o.Limits, leave); t.Tree != nil {
+		return t, nil
+	}
 	res, err := reexecute(ctx, w, ch, hash, o)
 	if err == nil {
 		t.Tree, t.Diff = res.Tree, res.StateDiff
@@ -67,15 +70,79 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 	return t, errors.Join(faults...)
 }
 
+// substitute asks the sources that few endpoints offer and an explorer, nil if none has the
+// trace. Those that are not there leave no note: nobody expects them.
+func (t *TraceResult) substitute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits,
+	leave func(trace.Source, error)) *trace.Tree {
+	for _, s := range []struct {
+		source trace.Source
+		ask    traceFunc
+	}{
+		{trace.SourceReplayed, w.ReplayTrace}, {trace.SourceOtterscan, w.OtterscanTrace}, {trace.SourceExplorer, w.ExplorerTrace},
+	} {
+		tree, err := confirmedTrace(ctx, w, ch, hash, lim, s.ask)
+		switch {
+		case err == nil:
+			if note := substituteNotes[s.source]; note != "" {
+				t.Notes = append(t.Notes, note)
+			}
+			return tree
+		case s.source == trace.SourceExplorer && !absent(err):
+			t.Notes = append(t.Notes, "no call trace by "+sourceText[s.source]+": "+Reason(err))
+			t.Errors = append(t.Errors, fmt.Errorf("%s: %w", s.source, err))
+		case !absent(err):
+			leave(s.source, err)
+		}
+	}
+	return nil
+}
+
+// absent reports whether a source does not exist, is switched off, or was not there yet when
+// the analysis was recorded.
+func absent(err error) bool {
+	switch kindOf(err) {
+	case upstream.KindUnsupported, upstream.KindNoEndpoint, upstream.KindSourcesOff, upstream.KindNotRecorded:
+		return true
+	}
+	return errors.Is(err, upstream.ErrUnsupported) || errors.Is(err, upstream.ErrNoEndpoint)
+}
+
 // sourceText names the sources of a trace in notes.
 var sourceText = map[trace.Source]string{
 	trace.SourceDebug: "the node's call tracer", trace.SourceParity: "the node's flat traces", trace.SourceReplay: "local re-execution",
+	trace.SourceReplayed: "the node's own re-execution", trace.SourceOtterscan: "the node's Otterscan interface",
+	trace.SourceExplorer: "the block explorer",
+}
+
+// substituteNotes say what a reader must know of a trace.
+var substituteNotes = map[trace.Source]string{
+	trace.SourceOtterscan: "the call trace is the node's Otterscan list, which has no gas and does not say which calls failed",
+	trace.SourceExplorer:  "the call trace is what a block explorer (Blockscout) says, not a node",
+}
+
+type traceFunc = func(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error)
+
+// confirmedTrace is checkedTrace for a source that another one can stand in for: its tree
+// must agree with the receipt as well, and hide no failure that matters.
+func confirmedTrace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits, ask traceFunc) (*trace.Tree, error) {
+	tree, err := checkedTrace(ctx, w, ch, hash, lim, ask)
+	if err != nil {
+		return nil, err
+	}
+	rc, err := w.Receipt(ctx, ch, hash)
+	known := err == nil && rc.Status != nil
+	if known && *rc.Status == 1 && tree.Root.Err != "" {
+		return nil, &ContradictionError{"the trace ends in a failure, the receipt in success"}
+	}
+	if tree.HidesFailures() && !(known && *rc.Status == 0) {
+		return nil, &ContradictionError{"it does not say which calls failed, and some would have moved coins or made contracts"}
+	}
+	return tree, nil
 }
 
 // checkedTrace requests a trace and rejects one that contradicts the transaction. If the
 // transaction is not available, it is not compared.
-func checkedTrace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits,
-	ask func(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error)) (*trace.Tree, error) {
+func checkedTrace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits, ask traceFunc) (*trace.Tree, error) {
 	tree, err := ask(ctx, ch, hash, lim)
 	if err != nil {
 		return nil, err

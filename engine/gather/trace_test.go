@@ -19,6 +19,9 @@ import (
 type ladder struct {
 	World
 	debug, parity, state error
+	replayed, listed     error // nil: upstream.ErrUnsupported
+	explorer             error // nil: upstream.ErrNoEndpoint
+	amend                func(*trace.Tree)
 	diff                 error
 	receiptGas           uint64
 	notes                []string // that the last walk left
@@ -65,6 +68,36 @@ func (l *ladder) DebugTrace(context.Context, *chain.Chain, common.Hash, trace.Li
 
 func (l *ladder) ParityTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
 	return l.tree(l.parity, trace.SourceParity)
+}
+
+// errNone makes a source that is otherwise absent answer.
+var errNone = errors.New("errNone")
+
+// other is a source that only some have.
+func (l *ladder) other(told, absent error, rung trace.Source) (*trace.Tree, error) {
+	if told == nil {
+		return nil, absent
+	}
+	if told == errNone {
+		told = nil
+	}
+	t, err := l.tree(told, rung)
+	if t != nil && l.amend != nil {
+		l.amend(t)
+	}
+	return t, err
+}
+
+func (l *ladder) ReplayTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return l.other(l.replayed, upstream.ErrUnsupported, trace.SourceReplayed)
+}
+
+func (l *ladder) OtterscanTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return l.other(l.listed, upstream.ErrUnsupported, trace.SourceOtterscan)
+}
+
+func (l *ladder) ExplorerTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return l.other(l.explorer, upstream.ErrNoEndpoint, trace.SourceExplorer)
 }
 
 func (l *ladder) StateDiff(context.Context, *chain.Chain, common.Hash) (*ethrpc.StateDiff, error) {
@@ -132,4 +165,53 @@ func TestLadder(t *testing.T) {
 	f(&ladder{debug: broken, parity: no, state: upstream.ErrNoState}, trace.SourceReceipt, true, "not available at the moment")
 	f(&ladder{debug: no, parity: no, state: broken}, trace.SourceReceipt, true, "not available at the moment")
 	f(&ladder{debug: no, parity: no, state: errors.New("secret.example: boom")}, trace.SourceReceipt, true, "local re-execution: internal error")
+
+	// Sources between the node's own trace and the local re-execution.
+	with := func(l ladder, amend func(*trace.Tree)) *ladder { l.debug, l.parity, l.amend = no, no, amend; return &l }
+	pays := func(t *trace.Tree) {
+		child := &trace.Frame{Kind: trace.Call, From: to, To: from, HasTo: true}
+		child.Value.SetUint64(5)
+		t.Root.Children = append(t.Root.Children, child)
+		t.Finish()
+	}
+	calls := func(t *trace.Tree) { pays(t); t.Frames[1].Value.Clear() }
+	fails := func(t *trace.Tree) { t.Root.Err = "execution reverted"; t.Finish() }
+	other := func(t *trace.Tree) { t.Root.To = from }
+	f(with(ladder{replayed: errNone}, nil), trace.SourceReplayed, false, "")
+	f(with(ladder{replayed: broken, listed: errNone}, nil), trace.SourceOtterscan, false, "no call trace by the node's own re-execution: the data provider is not available")
+	f(with(ladder{listed: errNone}, calls), trace.SourceOtterscan, false, "does not say which calls failed")
+	f(with(ladder{listed: errNone, explorer: errNone}, nil), trace.SourceOtterscan, false, "has no gas")
+	f(with(ladder{listed: errNone}, pays), trace.SourceReplay, false, "would have moved coins")
+	f(with(ladder{explorer: errNone}, pays), trace.SourceExplorer, false, "a block explorer (Blockscout) says, not a node")
+	f(with(ladder{explorer: errNone}, fails), trace.SourceReplay, false, "ends in a failure, the receipt in success")
+	f(with(ladder{replayed: errNone}, fails), trace.SourceReplay, false, "ends in a failure, the receipt in success")
+	f(with(ladder{explorer: errNone}, other), trace.SourceReplay, false, "no call trace by the block explorer: the trace is not of this transaction")
+	f(with(ladder{explorer: broken}, nil), trace.SourceReplay, false, "no call trace by the block explorer: the data provider is not available")
+	f(with(ladder{explorer: broken, state: upstream.ErrNoState}, nil), trace.SourceReceipt, false, "block explorer")
+	f(with(ladder{replayed: broken, state: upstream.ErrNoState}, nil), trace.SourceReceipt, true, "own re-execution")
+	f(with(ladder{explorer: &upstream.Error{Kind: upstream.KindNotFound}}, nil), trace.SourceReplay, false, "the block explorer: the data provider does not have it")
+}
+
+// TestAbsentSources: what does not exist, is off or was not recorded leaves no note, so old
+// recordings give the same bytes.
+func TestAbsentSources(t *testing.T) {
+	ch, _ := chain.ByID(1)
+	f := func(replayed, listed, explorer error) {
+		t.Helper()
+		l := &ladder{debug: upstream.ErrUnsupported, parity: upstream.ErrUnsupported, replayed: replayed, listed: listed, explorer: explorer, receiptGas: 21000}
+		got, err := Trace(context.Background(), l, ch, hash, TraceOptions{})
+		if err != nil || got.Tree == nil || got.Tree.Source != trace.SourceReplay || len(got.Errors) != 2 {
+			t.Fatalf("%v, %+v", err, got)
+		}
+		for _, note := range got.Notes {
+			if strings.Contains(note, "explorer") || strings.Contains(note, "Otterscan") || strings.Contains(note, "own re-execution") {
+				t.Errorf("note %q", note)
+			}
+		}
+	}
+	kind := func(k upstream.Kind) error { return &upstream.Error{Kind: k} }
+	f(nil, nil, nil)
+	f(kind(upstream.KindUnsupported), kind(upstream.KindUnsupported), kind(upstream.KindSourcesOff))
+	f(kind(upstream.KindNotRecorded), kind(upstream.KindNotRecorded), kind(upstream.KindNotRecorded))
+	f(kind(upstream.KindNoEndpoint), kind(upstream.KindNoEndpoint), kind(upstream.KindNoEndpoint))
 }

@@ -45,12 +45,18 @@ type ChainReader interface {
 	Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*ethrpc.Block, error)
 }
 
-// Tracer requests traces and state diffs from a node.
+// Tracer requests traces from a node or an explorer, and state diffs from a node.
 type Tracer interface {
 	// DebugTrace is callTracer with logs.
 	DebugTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
 	// ParityTrace is the flat trace of Erigon, Nethermind and reth.
 	ParityTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
+	// ReplayTrace is the same list by another method, made anew by the node.
+	ReplayTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
+	// OtterscanTrace is the list of the Otterscan API, without gas and failures.
+	OtterscanTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
+	// ExplorerTrace is what a block explorer has, upstream.ErrNoEndpoint where none is known.
+	ExplorerTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
 	// StateDiff is prestateTracer in diff mode.
 	StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.StateDiff, error)
 }

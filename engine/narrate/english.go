@@ -226,6 +226,8 @@ var english = map[verdict.Form]string{
 	verdict.NoCallTrace:             "there is no call trace",
 	verdict.OnlyReceiptAvailable:    "no call trace was available, only the receipt: calls inside, native coin that contracts moved and failures that were caught are not seen",
 	verdict.ReexecutedAtParent:      "the trace was re-executed at the parent block's state, without the earlier transactions of the block",
+	verdict.TracedByExplorer:        "the trace is what a block explorer says",
+	verdict.FailuresNotListed:       "the trace does not say which calls failed",
 	verdict.ContractUnrecognised:    "an unknown contract did something that no rule recognises",
 	verdict.FailureUnexplained:      "why it failed is not known",
 	verdict.ExchangeSidesUnseen:     "the net movements of the actor do not show both sides of the exchange",

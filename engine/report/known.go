@@ -12,11 +12,14 @@ const receiptAlone = "receipt"
 
 // sources says in words where a call tree comes from.
 var sources = map[string]string{
-	"debug_traceTransaction": "the node's call tracer (debug_traceTransaction)",
-	"trace_transaction":      "the node's parity tracer (trace_transaction)",
-	"local-replay":           "re-executed here after the earlier transactions of its block",
-	"local-replay-quick":     "re-executed here at the state before its block",
-	receiptAlone:             "none: made of transaction and receipt alone",
+	"debug_traceTransaction":  "the node's call tracer (debug_traceTransaction)",
+	"trace_transaction":       "the node's parity tracer (trace_transaction)",
+	"trace_replayTransaction": "the node's parity tracer (trace_replayTransaction)",
+	"ots_traceTransaction":    "the node's Otterscan interface (ots_traceTransaction), without gas and failures",
+	"blockscout":              "what a block explorer (Blockscout) says",
+	"local-replay":            "re-executed here after the earlier transactions of its block",
+	"local-replay-quick":      "re-executed here at the state before its block",
+	receiptAlone:              "none: made of transaction and receipt alone",
 }
 
 // withoutTrace says what is not seen without a call trace.

@@ -20,6 +20,8 @@ var (
 	ErrTraceAddress = errors.New("malformed trace address")
 	// ErrNoFrame: the trace contains no frame.
 	ErrNoFrame = errors.New("no call frame")
+	// ErrGaps: the trace announces calls that it does not list.
+	ErrGaps = errors.New("the list of calls has gaps")
 	// ErrNull: the answer is null, so the node has no trace of the transaction.
 	ErrNull = ethrpc.ErrNull
 )

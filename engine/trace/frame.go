@@ -12,9 +12,12 @@ type Source string
 const (
 	SourceDebug       Source = "debug_traceTransaction"
 	SourceParity      Source = "trace_transaction"
-	SourceReplay      Source = "local-replay"       // re-executed after the earlier transactions of its block
-	SourceReplayQuick Source = "local-replay-quick" // re-executed at the parent block's state
-	SourceReceipt     Source = "receipt"            // one frame, made of transaction and receipt
+	SourceReplayed    Source = "trace_replayTransaction" // the same list, made anew by the node
+	SourceOtterscan   Source = "ots_traceTransaction"    // a list without gas and failures
+	SourceExplorer    Source = "blockscout"              // what a block explorer says
+	SourceReplay      Source = "local-replay"            // re-executed after the earlier transactions of its block
+	SourceReplayQuick Source = "local-replay-quick"      // re-executed at the parent block's state
+	SourceReceipt     Source = "receipt"                 // one frame, made of transaction and receipt
 )
 
 // Status is the outcome of one frame.
@@ -96,7 +99,8 @@ type Tree struct {
 	Loose   []int    // receipt positions of logs that no frame of the source has, although it has those of frames
 	Notes   []string // logs that could not be matched, and what was omitted
 
-	joined bool
+	joined  bool
+	missing int // calls that a flat list announced and did not list
 }
 
 // Compressed reports whether frames were omitted.

@@ -19,7 +19,11 @@ import (
 //
 // The gas of the root excludes the intrinsic gas here, other than callTracer's.
 func ParseParity(dec *jsontext.Decoder, lim Limits) (*Tree, error) {
-	p := parity{r: rpcjson.New(dec), b: newBuilder(lim)}
+	return parseParity(rpcjson.New(dec), lim)
+}
+
+func parseParity(r *rpcjson.Reader, lim Limits) (*Tree, error) {
+	p := parity{r: r, b: newBuilder(lim)}
 	if p.r.Null() {
 		return nil, fmt.Errorf("read trace: %w", ErrNull)
 	}
@@ -37,8 +41,53 @@ func ParseParity(dec *jsontext.Decoder, lim Limits) (*Tree, error) {
 	root := p.closeTo(0)
 	t := p.b.tree(SourceParity, root)
 	if p.missing > 0 {
+		t.missing = p.missing
 		t.Notes = append(t.Notes, fmt.Sprintf("The node announced %d calls that it did not list.", p.missing))
 	}
+	return t, nil
+}
+
+// ParseReplayed reads the result of trace_replayTransaction, whose member trace is
+// the list of ParseParity.
+func ParseReplayed(dec *jsontext.Decoder, lim Limits) (t *Tree, err error) {
+	r := rpcjson.New(dec)
+	if r.Null() {
+		return nil, fmt.Errorf("read trace: %w", ErrNull)
+	}
+	if r.Object() {
+		for name := r.Field(); name != nil; name = r.Field() {
+			if string(name) != "trace" {
+				r.Skip()
+				continue
+			}
+			if t != nil {
+				r.Fail(errTwice)
+			} else if t, err = parseParity(r, lim); err != nil {
+				return nil, err
+			}
+		}
+	}
+	switch err := r.Err(); {
+	case err != nil:
+		return nil, fmt.Errorf("read trace: %w", err)
+	case t == nil:
+		return nil, fmt.Errorf("read trace: %w", ErrNoFrame)
+	}
+	t.Source = SourceReplayed
+	return t, nil
+}
+
+// ParseExplorer reads the raw trace of Blockscout, a list as in ParseParity. An explorer
+// keeps calls in a database: a list with gaps is none.
+func ParseExplorer(dec *jsontext.Decoder, lim Limits) (*Tree, error) {
+	t, err := ParseParity(dec, lim)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.missing > 0:
+		return nil, fmt.Errorf("read trace: %w: %d are missing", ErrGaps, t.missing)
+	}
+	t.Source = SourceExplorer
 	return t, nil
 }
 
@@ -228,9 +277,9 @@ func (e *parityEntry) finish() {
 		if e.hasCall {
 			f.Kind = e.callType
 		}
-	case "create":
+	case "create", "create2": // the second of an explorer
 		f.Kind, f.Input, f.Output = Create, e.init, e.code
-		if e.create2 {
+		if e.create2 || e.kind == "create2" {
 			f.Kind = Create2
 		}
 		f.To, f.HasTo = e.address, e.hasAddr

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"txlens/engine/chain"
+	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,11 +45,65 @@ func blockscoutLive(ch *chain.Chain, a common.Address) func(context.Context, *Cl
 }
 
 func (c *Client) blockscoutURL(ch *chain.Chain, a common.Address) (*endpoint, *url.URL) {
+	return c.blockscoutPath(ch, "smart-contracts", hexAddress(a))
+}
+
+// blockscoutPath is an address of its API version 2, in the hosted form below the chain id.
+func (c *Client) blockscoutPath(ch *chain.Chain, rest ...string) (*endpoint, *url.URL) {
 	e := c.blockscoutFor(ch)
+	base := e.url
 	if e == c.hosted {
-		return e, e.url.JoinPath(strconv.FormatUint(ch.ID, 10), "api", "v2", "smart-contracts", hexAddress(a))
+		base = base.JoinPath(strconv.FormatUint(ch.ID, 10))
 	}
-	return e, e.url.JoinPath("api", "v2", "smart-contracts", hexAddress(a))
+	return e, base.JoinPath("api", "v2").JoinPath(rest...)
+}
+
+// ExplorerTrace gives the call tree that Blockscout has of a transaction, from GET
+// /api/v2/transactions/{hash}/raw-trace. The error is ErrNotFound if the explorer has none,
+// and ErrNoEndpoint if none covers the chain.
+func (s *Session) ExplorerTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
+	decode := func(dec *jsontext.Decoder) (any, error) { return trace.ParseExplorer(dec, lim) }
+	c := call{tool: ToolBlockscout, key: joinKey(ToolBlockscout+"-trace", ch.ID, hash.Hex()), chain: ch.Slug, decode: decode}
+	switch {
+	case s.sourcesOff:
+		return nil, newError(KindSourcesOff, ErrSourcesOff.Error()).at(c.tool, "", ch.Slug)
+	case s.client != nil && s.client.blockscoutFor(ch) == nil:
+		return nil, newError(KindNoEndpoint, "no explorer is known").at(c.tool, "", ch.Slug)
+	}
+	c.live = func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
+		// The trace can be had in other ways: one slow explorer must not eat the analysis.
+		within, cancel := context.WithTimeout(ctx, c.cfg.SourceTimeout*3/2)
+		defer cancel()
+		e, u := c.blockscoutPath(ch, "transactions", hash.Hex(), "raw-trace")
+		out, err := c.fetch(within, e, ToolBlockscout, ch.Slug, u, decode, keep, readRawTrace)
+		if err != nil && err.local && ctx.Err() == nil && within.Err() != nil {
+			err = newError(KindTimeout, "no answer in time").at(ToolBlockscout, e.host, ch.Slug)
+		}
+		return out, 1, err
+	}
+	return get[*trace.Tree](ctx, s, c)
+}
+
+// readRawTrace accepts a list. It is empty for a transaction that was not traced yet.
+func readRawTrace(status int, raw []byte) (any, error) {
+	if status == http.StatusNotFound {
+		return nil, newError(KindNotFound, "the explorer knows of none")
+	}
+	if status != http.StatusOK {
+		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status))
+	}
+	list := jsontext.Value(raw)
+	if !list.IsValid(jsonOptions...) || list.Kind() != '[' {
+		return nil, protocolError("it is no list")
+	}
+	var any []jsontext.Value
+	if err := readJSON(raw, &any); err != nil {
+		return nil, err
+	}
+	if len(any) == 0 {
+		return nil, newError(KindNotFound, "the explorer has not traced it")
+	}
+	return list, nil
 }
 
 // readBlockscout accepts status 200 and 404. A known contract without verified source also

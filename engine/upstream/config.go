@@ -76,17 +76,19 @@ const (
 func DefaultPrices() map[string]int64 { return maps.Clone(defaultPrices) }
 
 var defaultPrices = map[string]int64{
-	"rpc":                    12_250,
-	"debug_traceTransaction": 24_500,
-	"trace_transaction":      24_500,
-	ToolProbe:                12_250, // per chain asked
-	ToolSourcify:             0,
-	ToolEtherscan:            0,
-	ToolBlockscout:           0,
-	ToolFourByte:             0,
-	ToolLlama:                0,
-	ToolReplay:               14_000, // about a second of a rented core at 0.05 USD an hour
-	ToolSimulate:             14_000, // likewise
+	"rpc":             12_250,
+	methodDebugTrace:  24_500,
+	methodParityTrace: 24_500,
+	methodReplayTrace: 24_500,
+	methodOtterscan:   24_500,
+	ToolProbe:         12_250, // per chain asked
+	ToolSourcify:      0,
+	ToolEtherscan:     0,
+	ToolBlockscout:    0,
+	ToolFourByte:      0,
+	ToolLlama:         0,
+	ToolReplay:        14_000, // about a second of a rented core at 0.05 USD an hour
+	ToolSimulate:      14_000, // likewise
 }
 
 // Names under which calls that are not JSON-RPC methods are metered.
@@ -133,7 +135,9 @@ func (c Config) withDefaults() Config {
 	c.UserAgent = or(c.UserAgent, "txlens")
 	prices := DefaultPrices()
 	if all, ok := c.Prices["rpc"]; ok { // somebody's own node charges no more for traces
-		prices[methodDebugTrace], prices[methodParityTrace] = all, all
+		for _, method := range traceMethods {
+			prices[method] = all
+		}
 	}
 	maps.Copy(prices, c.Prices)
 	c.Prices = prices

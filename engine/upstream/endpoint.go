@@ -3,9 +3,11 @@ package upstream
 import (
 	"context"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
 	"txlens/engine/api"
 )
 
@@ -34,7 +36,9 @@ func newEndpoint(u *url.URL, c *Config) *endpoint {
 }
 
 // traces reports whether a method re-executes a transaction, which can take long.
-func traces(method string) bool { return method == methodDebugTrace || method == methodParityTrace }
+func traces(method string) bool { return slices.Contains(traceMethods, method) }
+
+var traceMethods = []string{methodDebugTrace, methodParityTrace, methodReplayTrace, methodOtterscan}
 
 // breakerOf is the circuit breaker of a method.
 func (e *endpoint) breakerOf(method string) *breaker {

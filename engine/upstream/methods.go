@@ -27,6 +27,8 @@ const (
 	methodBlock       = "eth_getBlockByNumber"
 	methodDebugTrace  = "debug_traceTransaction"
 	methodParityTrace = "trace_transaction"
+	methodReplayTrace = "trace_replayTransaction"
+	methodOtterscan   = "ots_traceTransaction"
 	methodBalance     = "eth_getBalance"
 	methodNonce       = "eth_getTransactionCount"
 	methodCode        = "eth_getCode"
@@ -223,6 +225,22 @@ func (s *Session) DebugTrace(ctx context.Context, ch *chain.Chain, hash common.H
 func (s *Session) ParityTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
 	return get[*trace.Tree](ctx, s, traceCall(ch, methodParityTrace, params(hash.Hex()), func(dec *jsontext.Decoder) (any, error) {
 		return trace.ParseParity(dec, lim)
+	}))
+}
+
+// ReplayTrace is ParityTrace by trace_replayTransaction, which the node makes anew.
+func (s *Session) ReplayTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
+	what := params(hash.Hex(), jsontext.Value(`["trace"]`))
+	return get[*trace.Tree](ctx, s, traceCall(ch, methodReplayTrace, what, func(dec *jsontext.Decoder) (any, error) {
+		return trace.ParseReplayed(dec, lim)
+	}))
+}
+
+// OtterscanTrace gives the call tree of ots_traceTransaction, which has no gas and does not
+// say which calls failed.
+func (s *Session) OtterscanTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
+	return get[*trace.Tree](ctx, s, traceCall(ch, methodOtterscan, params(hash.Hex()), func(dec *jsontext.Decoder) (any, error) {
+		return trace.ParseOtterscan(dec, lim)
 	}))
 }
 

@@ -48,6 +48,7 @@ func world(t testing.TB) (Config, *stubnode.Node, *stubnode.Sources) {
 	src := stubnode.NewSources()
 	base := src.Start(t)
 	src.SetContract(stubnode.Sourcify, 1, hexAddress(token), stubnode.Contract{Name: "FiatTokenProxy", ABI: erc20ABI, ProxyType: "EIP1967Proxy", Implementations: []stubnode.Implementation{{Address: hexAddress(alice)}}})
+	src.SetRawTrace(1, hashA.Hex(), answers["trace_transaction"])
 	src.SetFunction("0xa9059cbb", stubnode.Signature{Name: "many_msg_babbage(bytes1)"}, stubnode.Signature{Name: "transfer(address,uint256)", Verified: true})
 	src.SetEvent("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", stubnode.Signature{Name: "Transfer(address,address,uint256)", Verified: true})
 	src.SetPrice("coingecko:ethereum", stubnode.Price{USD: "1876.54", Symbol: "ETH", Confidence: "0.99"})
@@ -86,6 +87,12 @@ func tour(ctx context.Context, t testing.TB, s *Session) string {
 	if err == nil {
 		say(tree.Frames[0].Kind, nil)
 	}
+	tree, err = s.ExplorerTrace(ctx, ch, hashA, trace.Limits{})
+	if err == nil {
+		say(tree.Source, nil)
+	}
+	_, err = s.ExplorerTrace(ctx, ch, unknown, trace.Limits{})
+	say(nil, err)
 	say(s.StateDiff(ctx, ch, hashA))
 	say(nil, s.Warm(ctx, ch, AskBalance(alice, 15), AskNonce(alice, 15), AskBalance(token, 15)))
 	say(s.Balance(ctx, ch, alice, 15))

@@ -226,6 +226,8 @@ const (
 	NoCallTrace
 	OnlyReceiptAvailable
 	ReexecutedAtParent
+	TracedByExplorer
+	FailuresNotListed
 	ContractUnrecognised
 	FailureUnexplained
 	ExchangeSidesUnseen

@@ -18,6 +18,7 @@ const (
 	Signatures = "4byte"      // GET /signature-database/v1/lookup
 	Etherscan  = "etherscan"  // GET /v2/api?module=contract&action=getsourcecode
 	Blockscout = "blockscout" // GET [/{chainId}]/api/v2/smart-contracts/{address}
+	RawTrace   = "raw-trace"  // GET [/{chainId}]/api/v2/transactions/{hash}/raw-trace of Blockscout
 	Llama      = "llama"      // GET /prices/historical/{time}/{coins}
 )
 
@@ -80,6 +81,7 @@ type Sources struct {
 	functions map[string][]Signature
 	events    map[string][]Signature
 	prices    map[string]Price
+	traces    map[string]json.RawMessage
 	paths     []string
 }
 
@@ -90,6 +92,7 @@ func NewSources() *Sources {
 		functions: map[string][]Signature{},
 		events:    map[string][]Signature{},
 		prices:    map[string]Price{},
+		traces:    map[string]json.RawMessage{},
 	}
 }
 
@@ -146,6 +149,7 @@ func (s *Sources) Start(tb testing.TB) (url string) {
 
 var (
 	sourcifyPath   = regexp.MustCompile(`/v2/contract/(\d+)/([^/]+)$`)
+	rawTracePath   = regexp.MustCompile(`(?:/(\d+))?/api/v2/transactions/([^/]+)/raw-trace$`)
 	blockscoutPath = regexp.MustCompile(`(?:/(\d+))?/api/v2/smart-contracts/([^/]+)$`)
 	llamaPath      = regexp.MustCompile(`/prices/historical/(\d+)/([^/]+)$`)
 	addressForm    = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
@@ -173,6 +177,9 @@ func (s *Sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case blockscoutPath.MatchString(path):
 		m := blockscoutPath.FindStringSubmatch(path)
 		s.reply(w, r, Blockscout, func() (int, any) { return s.blockscout(m[1], m[2]) })
+	case rawTracePath.MatchString(path):
+		m := rawTracePath.FindStringSubmatch(path)
+		s.reply(w, r, RawTrace, func() (int, any) { return s.rawTrace(m[1], m[2]) })
 	case llamaPath.MatchString(path):
 		m := llamaPath.FindStringSubmatch(path)
 		s.reply(w, r, Llama, func() (int, any) { return s.llama(m[1], m[2]) })
@@ -312,6 +319,25 @@ func (s *Sources) etherscan(chainID, address, key string) (int, any) {
 		}
 	}
 	return http.StatusOK, object{"status": "1", "message": "OK", "result": []object{item}}
+}
+
+// SetRawTrace sets the flat trace that Blockscout has of a transaction. An instance without
+// a chain in its path has the traces of every chain.
+func (s *Sources) SetRawTrace(chainID uint64, hash, list string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, chain := range []string{strconv.FormatUint(chainID, 10), ""} {
+		s.traces[contractKey(RawTrace, chain, hash)] = json.RawMessage(list)
+	}
+}
+
+func (s *Sources) rawTrace(chainID, hash string) (int, any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if list, ok := s.traces[contractKey(RawTrace, chainID, hash)]; ok {
+		return http.StatusOK, list
+	}
+	return http.StatusNotFound, object{"message": "Not found"}
 }
 
 // blockscoutKinds are the names Blockscout has for the kinds Sourcify names.

@@ -1407,7 +1407,7 @@ export interface components {
             priceTime?: number;
             /** @description The class that came second. */
             runnerUp?: string;
-            /** @description debug_traceTransaction, trace_transaction, local-replay, local-replay-quick or receipt; the later in this list, the less certain. */
+            /** @description debug_traceTransaction, trace_transaction, trace_replayTransaction, ots_traceTransaction (without gas and failures), blockscout (what a block explorer says), local-replay, local-replay-quick or receipt. A trace of ots_traceTransaction, blockscout or local-replay-quick lowers the confidence to medium, receipt to low. */
             traceSource: string;
             /** @description Version of the analysis. */
             version: string;

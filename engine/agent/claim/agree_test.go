@@ -8,6 +8,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/narrate"
+	"txlens/engine/trace"
 )
 
 // TestFindingsAgree: what a finding of the model says, and what the rest of the result
@@ -67,9 +68,9 @@ func TestFindingsAgree(t *testing.T) {
 	f("unsure with one", func(_ *assemble.Evidence, x *Finding) {
 		x.Confidence, x.Missing = api.Low, []string{"the source of {address:0x3333…3333}"}
 	}, "the source of \"SavingsVault\" ("+vault+")")
-	f("no trace of its own", func(ev *assemble.Evidence, x *Finding) {
-		ev.Tree.Source = "local-replay-quick"
-	}, narrate.MissingTrace())
+	for _, source := range []trace.Source{trace.SourceReplayQuick, trace.SourceOtterscan} {
+		f("no trace of its own", func(ev *assemble.Evidence, x *Finding) { ev.Tree.Source = source }, narrate.MissingTrace())
+	}
 }
 
 // TestFaultyContract: whose rule broke.

@@ -19,7 +19,14 @@ import (
 // full reports whether the complete call tree is available.
 func (ix *Index) full() bool {
 	t := ix.c.Tree
-	return t != nil && t.Source != trace.SourceReceipt && t.Source != trace.SourceReplayQuick && !t.Compressed()
+	if t == nil || t.Compressed() {
+		return false
+	}
+	switch t.Source {
+	case trace.SourceReceipt, trace.SourceReplayQuick, trace.SourceOtterscan: // the last does not say what failed
+		return false
+	}
+	return true
 }
 
 // reentered returns the contracts that another contract called again while one of their
