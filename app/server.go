@@ -37,6 +37,7 @@ type Server struct {
 	adminToken      string        // only the owner of the data folder can read it
 	adminEnded      chan error
 	memory          *memory.Budget // nil: no bound
+	unwatch         func()         // ends the watch of the endpoints and waits for it; nil: there is none
 }
 
 // New opens everything that a server needs, its ports first: a server that cannot
@@ -127,6 +128,7 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 	g = admin.Gauges{
 		Analyses: func() int { return s.analyst.explainer.Running() },
 		Jobs:     func() (queued, running int) { return s.jobs.Load() },
+		Chains:   s.chainUsage,
 	}
 	if s.o.Database == "" {
 		g.Store = s.storeUsage
@@ -223,8 +225,8 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 	}
 	loopback, _ := admin.Loopback(s.private.Addr().String())
 	var channels admin.ChannelOperator
-	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}}
-	warnings := []admin.Check{{Name: "store", Err: s.storeWarning}}
+	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}, {Name: "upstream", Err: s.reachable}}
+	warnings := []admin.Check{{Name: "store", Err: s.storeWarning}, {Name: "upstream", Err: s.chainsDown}}
 	if s.sales != nil {
 		channels = operatorView{s.store, s.sales}
 		checks = append(checks, admin.Check{Name: "settlement", Err: s.sales.ready})
@@ -239,6 +241,7 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 		Metrics: metrics.Handler(s.o.Log), Backup: backup,
 		Channels: channels, Loopback: loopback, Token: s.adminToken, Log: s.o.Log,
 	})
+	s.watchUpstream()
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
 }
@@ -340,6 +343,9 @@ func (s *Server) Close() (err error) {
 	}
 	if s.store.Base != nil {
 		err = errors.Join(err, writeAdminFile(s.o.DataDir, nil, ""), s.store.Close())
+	}
+	if s.unwatch != nil {
+		s.unwatch()
 	}
 	if s.analyst != nil {
 		s.analyst.Close()

@@ -146,6 +146,21 @@ func TestErrorLine(t *testing.T) {
 	f(&api.UnavailableError{TxHash: "0x1", Asked: 3, Silent: silent},
 		"transaction 0x1 could not be looked up: 30 chains did not answer: "+strings.Join(silent[:20], ", ")+", and 10 more; it is not on the 3 chains that answered"+mend)
 	f(&api.UnavailableError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00"+mend)
+	const two = "transaction 0x1 could not be looked up: 2 chains did not answer: chain-00, chain-01" + mend
+	of := func(asked int, kinds ...string) error {
+		return &api.UnavailableError{TxHash: "0x1", Asked: asked, Silent: silent[:len(kinds)], Kinds: kinds}
+	}
+	const out = "no network: the endpoints of all 2 chains are out of reach; "
+	f(of(0, "unreachable", "unreachable"), out+two)
+	f(of(0, "timeout", "unreachable"), out+two)
+	f(of(0, "timeout", "timeout"), out+two)
+	f(of(0, "server", "unreachable"), two)
+	f(of(1, "unreachable", "unreachable"), strings.Replace(two, mend, "; it is not on the 1 chain that answered"+mend, 1))
+	const one = "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00"
+	f(of(0, "timeout"), one+mend)
+	f(of(0, "unreachable"), "no network, or the endpoint is down: chain-00 is out of reach; "+one+mend)
+	f(fmt.Errorf("%w (%w)", &api.UnavailableError{TxHash: "0x1", Silent: silent[:1]}, &upstream.Error{Op: "x", Kind: upstream.KindUnreachable}),
+		"no network, or the endpoint is down: chain-00 is out of reach; "+one+" (ask x: unreachable)"+mend)
 	f(fmt.Errorf("%w (%w)", &api.UnavailableError{TxHash: "0x1", Silent: []string{"base-mainnet"}}, &upstream.Error{Op: "x", Kind: upstream.KindNoEndpoint}),
 		"transaction 0x1 could not be looked up: 1 chain did not answer: base-mainnet (ask x: no_endpoint); add --rpc base-mainnet=URL, or leave out --rpc-only")
 	f(&api.UnavailableError{TxHash: "0x1", Silent: silent[:1], Unpaid: true}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00; the data provider refuses the account: check its key, plan and balance")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"time"
+
 	"txlens/app"
 	"txlens/app/settings"
 
@@ -16,6 +17,7 @@ import (
 // healthCmd is the health check of a container without a shell and curl. It reads the settings of
 // the server that say where it listens.
 type healthCmd struct {
+	Live        bool   `name:"live"         help:"Ask only whether the process answers: a server that waits for the network, or drains, is alive."`
 	URL         string `arg:"" optional:"" placeholder:"URL" help:"Admin listener to ask, or the address of the service with /health; default what the settings of the server say."`
 	Config      string `name:"config"       placeholder:"FILE"        type:"path" env:"TXLENS_CONFIG" help:"TOML file of settings of the server, as of txlens serve."`
 	Listen      string `name:"listen"       default:"127.0.0.1:8402"  env:"TXLENS_LISTEN"             help:"Where the server listens; asked if it has no admin listener."`
@@ -32,9 +34,10 @@ func (cmd *healthCmd) BeforeResolve(k *kong.Context) error {
 	return nil
 }
 
-// The paths that are asked: readiness of the admin listener, liveness of the service.
+// The paths that are asked: readiness and liveness of the admin listener, liveness of the service.
 const (
 	pathReady = "/readyz"
+	pathLive  = "/livez"
 	pathAlive = "/health"
 )
 
@@ -43,13 +46,17 @@ func (cmd *healthCmd) target() (base, path string) {
 	if base, ok := strings.CutSuffix(cmd.URL, pathAlive); ok {
 		return base, pathAlive
 	}
+	path = pathReady
+	if cmd.Live {
+		path = pathLive
+	}
 	switch {
 	case cmd.URL != "":
-		return strings.TrimSuffix(cmd.URL, pathReady), pathReady
+		return strings.TrimSuffix(strings.TrimSuffix(cmd.URL, pathReady), pathLive), path
 	case cmd.AdminListen == settings.AdminOff:
 		return "http://" + reachable(cmd.Listen), pathAlive
 	}
-	return "http://" + reachable(cmd.AdminListen), pathReady
+	return "http://" + reachable(cmd.AdminListen), path
 }
 
 // reachable returns an address at which a listener of this machine can be reached: one on all
@@ -62,7 +69,8 @@ func reachable(listen string) string {
 	return listen
 }
 
-// Run returns nil if the server is ready, or without an admin listener if it answers.
+// Run returns nil if the server is ready; with --live, or without an admin listener, if it
+// answers.
 func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 	base, path := cmd.target()
 	resp, err := askAdmin(ctx, app.AdminAccess{URL: base}, question{path: path, all: 10 * time.Second})
@@ -74,7 +82,7 @@ func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	if path == pathAlive {
+	if path != pathReady {
 		_, err = fmt.Fprintln(c.out, "alive")
 		return err
 	}

@@ -193,6 +193,31 @@ func (r *reported) Unwrap() error { return r.err }
 // maxSilent bounds the chains named in one line; --json - names all.
 const maxSilent = 20
 
+// noNetwork begins the line of an error if nothing came from any endpoint: no connection, or
+// no answer in time. Then it is the network that fails, or the only endpoint.
+func noNetwork(silent *api.UnavailableError, source *upstream.Error) string {
+	if silent.Asked > 0 {
+		return ""
+	}
+	lost := 0 // chains to which there is no connection
+	for _, kind := range silent.Kinds {
+		switch upstream.Kind(kind) {
+		case upstream.KindUnreachable:
+			lost++
+		case upstream.KindTimeout:
+		default:
+			return ""
+		}
+	}
+	switch {
+	case len(silent.Kinds) > 1:
+		return fmt.Sprintf("no network: the endpoints of all %d chains are out of reach; ", len(silent.Silent))
+	case lost == 1, source != nil && source.Kind == upstream.KindUnreachable:
+		return "no network, or the endpoint is down: " + silent.Silent[0] + " is out of reach; "
+	}
+	return ""
+}
+
 // line formats an error in one line, with advice where there is any.
 func line(err error) string {
 	var silent *api.UnavailableError
@@ -206,6 +231,7 @@ func line(err error) string {
 	case errors.Is(err, api.ErrDeadline):
 		return text + "; name the chain with --chain, or give more time with --deadline"
 	case errors.As(err, &silent):
+		errors.As(err, &source)
 		if len(silent.Silent) > maxSilent {
 			text = strings.Replace(text, strings.Join(silent.Silent[maxSilent:], ", "), fmt.Sprintf("and %d more", len(silent.Silent)-maxSilent), 1)
 		}
@@ -215,7 +241,7 @@ func line(err error) string {
 		if errors.Is(err, upstream.ErrNoEndpoint) {
 			return text + "; add --rpc " + silent.Silent[0] + "=URL, or leave out --rpc-only"
 		}
-		text += "; check the network, or name an endpoint with --rpc"
+		text = noNetwork(silent, source) + text + "; check the network, or name an endpoint with --rpc"
 	case errors.As(err, &source) && source.Hint != "":
 		text += "; " + source.Hint
 	}

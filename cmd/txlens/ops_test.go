@@ -112,8 +112,11 @@ func TestOperator(t *testing.T) {
 	}
 	serveProcess(t, copied, service.RPCFlags(w.Flags)...).await(id, api.JobComplete)
 
-	if code, out, errOut := command(t, "", "health", base); code != exitComplete || out != "ready\n" {
+	if code, out, errOut := command(t, "", "health", base); code != exitComplete || !strings.HasPrefix(out, "ready\n") {
 		t.Errorf("health: exit %d, %s", code, errOut)
+	}
+	if code, out, errOut := command(t, "", "health", "--live", base); code != exitComplete || out != "alive\n" {
+		t.Errorf("health --live: exit %d, %s", code, errOut)
 	}
 	port := base[strings.LastIndexByte(base, ':'):]
 	if code, _, errOut := command(t, "", "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--admin-listen", "127.0.0.1"+port); code != exitBadInput || !strings.Contains(errOut, "--admin-listen") {
@@ -300,5 +303,39 @@ func TestDrainedRun(t *testing.T) {
 		if status != 200 || !strings.Contains(run, want) {
 			t.Errorf("%d %.400s lacks %s", status, run, want)
 		}
+	}
+}
+
+// TestNoNetwork: a server that reaches no endpoint is alive, not ready, and says why; it is
+// ready as soon as one answers, although nobody asked it for anything.
+func TestNoNetwork(t *testing.T) {
+	w := service.NewWorld(t)
+	w.Node.SetFault(stubnode.All, stubnode.Fault{Status: 502})
+	s := serveProcess(t, t.TempDir(), append([]string{"--admin-listen", "127.0.0.1:0"}, service.RPCFlags(w.Flags)...)...)
+	base := s.admin()
+	if status, body := service.AskAdmin(t, base+"/readyz"); status != 503 || !strings.Contains(body, "upstream: no endpoint has answered yet") {
+		t.Errorf("readyz: %d %s", status, body)
+	}
+	if code, _, errOut := command(t, "", "health", base); code == exitComplete || !strings.Contains(errOut, "no endpoint has answered") {
+		t.Errorf("health: exit %d, %s", code, errOut)
+	}
+	if code, out, errOut := command(t, "", "health", "--live", base); code != exitComplete || out != "alive\n" {
+		t.Errorf("health --live: exit %d, %s", code, errOut)
+	}
+	w.Node.ClearFaults()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if status, _ := service.AskAdmin(t, base+"/readyz"); status == 200 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("an endpoint answers and the server is not ready")
+		}
+	}
+	_, scrape := service.AskAdmin(t, base+"/metrics")
+	if up := service.Metric(t, scrape, `txlens_chain_up{chain="ethereum-mainnet"}`); up != 1 {
+		t.Errorf("txlens_chain_up is %v", up)
+	}
+	if n := len(w.Sources.Asked()); n > 0 {
+		t.Errorf("%d requests to sources", n)
 	}
 }

@@ -19,26 +19,32 @@ type Client struct {
 	http *http.Client
 	ids  atomic.Uint64
 
+	answered atomic.Bool // an endpoint of a chain has answered
+
 	maxToken int // see the constant; smaller in tests
 
 	sourcify, etherscan, fourByte, llama, hosted *endpoint // hosted Blockscout may be nil
 
 	mu         sync.Mutex
 	nodes      map[uint64][]*endpoint
+	chains     map[uint64]*health
 	blockscout map[string]*endpoint
 }
 
 // New validates the configuration. Its errors identify a wrong URL without quoting it.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
-	c := &Client{cfg: cfg, http: newHTTPClient(&cfg), maxToken: maxToken, nodes: map[uint64][]*endpoint{}, blockscout: map[string]*endpoint{}}
+	c := &Client{
+		cfg: cfg, http: newHTTPClient(&cfg), maxToken: maxToken,
+		nodes: map[uint64][]*endpoint{}, chains: map[uint64]*health{}, blockscout: map[string]*endpoint{},
+	}
 	for id, urls := range cfg.Endpoints {
 		for i, raw := range urls {
 			u, err := parseURL(fmt.Sprintf("endpoint %d of chain %d", i+1, id), raw)
 			if err != nil {
 				return nil, err
 			}
-			c.nodes[id] = append(c.nodes[id], newEndpoint(u, &cfg))
+			c.nodes[id] = append(c.nodes[id], c.newNode(id, newEndpoint(u, &cfg)))
 		}
 	}
 	for _, s := range []struct {
@@ -82,7 +88,7 @@ func (c *Client) endpoints(ch *chain.Chain) []*endpoint {
 	}
 	for _, raw := range ch.RPC {
 		if u, err := parseURL(ch.Slug, raw); err == nil {
-			list = append(list, newEndpoint(u, &c.cfg))
+			list = append(list, c.newNode(ch.ID, newEndpoint(u, &c.cfg)))
 		}
 	}
 	c.nodes[ch.ID] = list

@@ -24,6 +24,8 @@ type endpoint struct {
 	noBatch         atomic.Bool // it takes no batches
 	batch           batchSize
 	fault           atomic.Pointer[string] // what its last fault was; nil: none so far
+	health          *health                // of its chain; nil: it is no node
+	condition       atomic.Int32
 }
 
 func newEndpoint(u *url.URL, c *Config) *endpoint {
@@ -69,6 +71,7 @@ func (e *endpoint) do(ctx context.Context, method string, attempt func() *Error)
 	// breaker with it.
 	defer func() { breaker.report(time.Now(), result) }()
 	err := attempt()
+	e.note(method, err)
 	switch {
 	case err.fault():
 		result = judgeFault

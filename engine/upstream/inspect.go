@@ -105,7 +105,7 @@ func (c *Client) inspect(ctx context.Context, ch *chain.Chain, e *endpoint) (out
 	return out
 }
 
-// methodChainID is asked by inspections alone.
+// methodChainID is asked by inspections and Watch.
 const methodChainID = "eth_chainId"
 
 func quoted(s string) jsontext.Value { return jsontext.Value(strconv.Quote(s)) }

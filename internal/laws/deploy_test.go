@@ -30,8 +30,8 @@ func TestComposeFile(t *testing.T) {
 	for _, m := range mounts {
 		readPage(t, "deploy/"+m[1])
 	}
-	if len(mounts) != 4 {
-		t.Errorf("deploy/compose.yaml mounts %d files, want 4; change the number here if one was added", len(mounts))
+	if len(mounts) != 5 {
+		t.Errorf("deploy/compose.yaml mounts %d files, want 5; change the number here if one was added", len(mounts))
 	}
 	tool := needTool(t, "docker-compose", "TXLENS_REQUIRE_COMPOSE")
 	if out, err := exec.Command(tool, "-f", filepath.Join(root, "deploy", "compose.yaml"), "config", "--quiet").CombinedOutput(); err != nil {
@@ -45,6 +45,59 @@ func TestPrometheusFile(t *testing.T) {
 	if out, err := exec.Command(tool, "check", "config", filepath.Join(root, "deploy", "monitoring", "prometheus.yml")).CombinedOutput(); err != nil {
 		t.Errorf("deploy/monitoring/prometheus.yml: promtool: %v: %s", err, out)
 	}
+}
+
+// TestAlerts: each rule fires for what it is about, and for nothing else.
+func TestAlerts(t *testing.T) {
+	text := readPage(t, "deploy/monitoring/alerts.yml")
+	known := metrics(t)
+	for _, name := range regexp.MustCompile(`txlens_[a-z_]+`).FindAllString(text, -1) {
+		if !known[name] {
+			t.Errorf("deploy/monitoring/alerts.yml names %s, which transport/admin does not define; correct the name", name)
+		}
+	}
+	tool := needTool(t, "promtool", "TXLENS_REQUIRE_COMPOSE")
+	f := func(name, series string, want ...string) {
+		t.Helper()
+		var alerts strings.Builder
+		for _, alert := range []string{"TxlensNoNetwork", "TxlensChainDown", "TxlensChainFailing"} {
+			alerts.WriteString("      - {eval_time: 40m, alertname: " + alert + ", exp_alerts: [")
+			for _, w := range want {
+				if firing, labels, _ := strings.Cut(w, " "); firing == alert {
+					alerts.WriteString("{exp_labels: {instance: i, " + labels + "}},")
+				}
+			}
+			alerts.WriteString("]}\n")
+		}
+		rules := regexp.MustCompile(`(?m)^ +annotations:\n +summary: .*\n`).ReplaceAllString(text, "")
+		dir := t.TempDir()
+		write := func(file, text string) string {
+			path := filepath.Join(dir, file)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		write("alerts.yml", rules)
+		test := write("test.yml", "rule_files: [alerts.yml]\ntests:\n  - interval: 1m\n    input_series:\n"+series+
+			"    alert_rule_test:\n"+alerts.String())
+		if out, err := exec.Command(tool, "test", "rules", test).CombinedOutput(); err != nil {
+			t.Errorf("%s: promtool test rules: %v: %s", name, err, out)
+		}
+	}
+	up := func(chain, values string) string {
+		return "      - {series: 'txlens_chain_up{instance=\"i\",chain=\"" + chain + "\"}', values: '" + values + "'}\n"
+	}
+	requests := func(chain, outcome, values string) string {
+		return "      - {series: 'txlens_chain_requests_total{instance=\"i\",chain=\"" + chain + "\",outcome=\"" + outcome + "\"}', values: '" + values + "'}\n"
+	}
+	f("all is up", up("a", "1x60")+up("b", "1x60")+requests("a", "ok", "0+60x60"))
+	f("one is down", up("a", "0x60")+up("b", "1x60"), "TxlensChainDown chain: a, severity: warning")
+	f("none is up", up("a", "0x60"), "TxlensNoNetwork severity: critical", "TxlensChainDown chain: a, severity: warning")
+	f("down for a moment", up("a", "1x38 0x10"))
+	f("most fail", up("a", "1x60")+requests("a", "ok", "0+20x60")+requests("a", "timeout", "0+60x60"), "TxlensChainFailing chain: a, severity: warning")
+	f("few fail", up("a", "1x60")+requests("a", "ok", "0+60x60")+requests("a", "timeout", "0+20x60"))
+	f("rarely asked", up("a", "1x60")+requests("a", "ok", "0x60")+requests("a", "timeout", "0+1x60"))
 }
 
 // TestDashboard: the dashboard shows metrics that there are, from the source of data that
@@ -76,6 +129,9 @@ func TestDashboard(t *testing.T) {
 				t.Errorf("the panel %s has the expression %s, without a metric of the program", p.Title, q.Expr)
 			}
 		}
+	}
+	if !strings.Contains(readPage(t, "deploy/monitoring/dashboard.json"), `"repeat": "chain"`) {
+		t.Error("deploy/monitoring/dashboard.json has no panel for each chain")
 	}
 	if len(board.Panels) < 10 {
 		t.Errorf("deploy/monitoring/dashboard.json has %d panels; the search finds too few", len(board.Panels))

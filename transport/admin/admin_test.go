@@ -401,3 +401,26 @@ func BenchmarkAnswered(b *testing.B) {
 		m.Answered("GET /health", 200, 80*time.Microsecond)
 	}
 }
+
+// TestChainMetrics: the state of chains, and requests by outcome.
+func TestChainMetrics(t *testing.T) {
+	var list []ChainUsage
+	_, url := start(t, Config{Metrics: NewMetrics("1", "c", Gauges{Chains: func() []ChainUsage { return list }}).Handler(New(Config{}).cfg.Log)})
+	f := func(want ...string) {
+		t.Helper()
+		_, body, err := ask(t, "GET", url+"/metrics", nil)
+		for _, line := range want {
+			if !strings.Contains(body, line+"\n") || err != nil {
+				t.Errorf("no line %q, %v", line, err)
+			}
+		}
+		if len(want) == 0 && strings.Contains(body, "txlens_chain") {
+			t.Error("metrics of chains that were not asked")
+		}
+	}
+	f()
+	list = []ChainUsage{{"base-mainnet", true, map[string]uint64{"ok": 5, "timeout": 2}}, {"bsc-mainnet", false, map[string]uint64{"server": 1}}}
+	f(`txlens_chain_up{chain="base-mainnet"} 1`, `txlens_chain_up{chain="bsc-mainnet"} 0`,
+		`txlens_chain_requests_total{chain="base-mainnet",outcome="ok"} 5`, `txlens_chain_requests_total{chain="base-mainnet",outcome="timeout"} 2`,
+		`txlens_chain_requests_total{chain="bsc-mainnet",outcome="server"} 1`)
+}

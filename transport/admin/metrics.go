@@ -21,6 +21,15 @@ type Gauges struct {
 	Store    func() StoreUsage
 	Database func() DatabaseUsage
 	Channels func() ChannelTotals
+	Chains   func() []ChainUsage
+}
+
+// ChainUsage is the state of the endpoints of one chain of the table. Requests are counted by
+// outcome, which is a constant of this program.
+type ChainUsage struct {
+	Chain    string // slug
+	Up       bool   // false: every endpoint failed when it was last asked
+	Requests map[string]uint64
 }
 
 // StoreUsage is the state of the database. Sizes are bytes.
@@ -254,6 +263,16 @@ var (
 		"txlens_store_evicted_total", "Run records of unmetered requests that were deleted before they expired.", nil, nil,
 	)
 
+	descChainUp = prometheus.NewDesc(
+		"txlens_chain_up", "0 while every endpoint of a chain fails, otherwise 1; absent until one is asked.", []string{"chain"}, nil,
+	)
+	descChainRequests = prometheus.NewDesc(
+		"txlens_chain_requests_total",
+		"Requests to the endpoints of a chain, retries among them, by outcome.",
+		[]string{"chain", "outcome"},
+		nil,
+	)
+
 	descOpen  = prometheus.NewDesc("txlens_channels_open", "Payment channels that are not closed.", nil, nil)
 	descOwing = prometheus.NewDesc(
 		"txlens_channels_unsettled",
@@ -314,7 +333,7 @@ func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descRunning, descJobs, descFile, descLive, descMax, descPromised, descEvicted,
 		descOpen, descOwing, descUnsettled, descSettled, descPayouts, descLost, descLosses, descFaults,
-		descPayeeFaults, descPayeeFault, descGas, descClockAhead,
+		descPayeeFaults, descPayeeFault, descGas, descClockAhead, descChainUp, descChainRequests,
 	} {
 		out <- d
 	}
@@ -355,9 +374,26 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 	if c.g.Channels != nil {
 		c.channels(out, c.g.Channels())
 	}
+	if c.g.Chains != nil {
+		c.chains(out, c.g.Chains())
+	}
 }
 
-// collectChannels reports the totals of the channels. Amounts are exact up to 2^53 base units, nine
+// chains reports the state of the chains.
+func (c gaugeCollector) chains(out chan<- prometheus.Metric, list []ChainUsage) {
+	for _, ch := range list {
+		up := 0.0
+		if ch.Up {
+			up = 1
+		}
+		out <- prometheus.MustNewConstMetric(descChainUp, prometheus.GaugeValue, up, ch.Chain)
+		for outcome, n := range ch.Requests {
+			out <- prometheus.MustNewConstMetric(descChainRequests, prometheus.CounterValue, float64(n), ch.Chain, outcome)
+		}
+	}
+}
+
+// channels reports the totals of the channels. Amounts are exact up to 2^53 base units, nine
 // billion dollars.
 func (c gaugeCollector) channels(out chan<- prometheus.Metric, t ChannelTotals) {
 	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
