@@ -250,6 +250,9 @@ func (r *requestReader) member(name string, v jsontext.Value, given []bool) erro
 		}
 		return nil
 	}
+	if name == "chain" {
+		return &BadRequest{name, "is not known; name the chain in chainId, by its number or by its slug such as base-mainnet"}
+	}
 	return &BadRequest{cmp.Or(OneLine(name, 60), `""`), "is not known; leave it out, known are " + strings.Join(MemberNames(), ", ")}
 }
 

@@ -175,6 +175,10 @@ func TestUnavailableError(t *testing.T) {
 			t.Errorf("code %s, want %s", got.Code, code)
 		}
 	}
+	_, err := ParseRequest([]byte(`{"txHash":"0x`+strings.Repeat("ab", 32)+`","chain":"base-mainnet"}`), nil)
+	if err == nil || !strings.Contains(err.Error(), "name the chain in chainId") {
+		t.Errorf("chain: %v", err)
+	}
 	f(&UnavailableError{TxHash: "0x1", Silent: []string{"a"}}, CodeUnavailable, "transaction 0x1 could not be looked up: 1 chain did not answer: a")
 	f(&UnavailableError{TxHash: "0x1", Asked: 2, Silent: []string{"a", "b"}}, CodeUnavailable, "transaction 0x1 could not be looked up: 2 chains did not answer: a, b; it is not on the 2 chains that answered")
 	f(&UnavailableError{TxHash: "0x1", Silent: []string{"a"}, Unpaid: true}, CodePayment, "transaction 0x1 could not be looked up: 1 chain did not answer: a")

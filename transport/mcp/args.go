@@ -52,6 +52,9 @@ func readArguments(doc json.RawMessage, s schema) (arguments, error) {
 		}
 	}
 	known := s["properties"].(schema)
+	if err := args.rename(known); err != nil {
+		return nil, err
+	}
 	for _, name := range sortedKeys(args) {
 		if _, ok := known[name]; !ok {
 			return nil, &badArgument{api.OneLine(name, 60), "is not known; known are " + strings.Join(sortedKeys(known), ", ")}
@@ -64,6 +67,20 @@ func readArguments(doc json.RawMessage, s schema) (arguments, error) {
 		}
 	}
 	return args, nil
+}
+
+// rename gives the argument for the chain its name of today.
+func (a arguments) rename(known schema) error {
+	old, given := a[oldChainID]
+	if _, takes := known[chainID]; !given || !takes {
+		return nil
+	}
+	if _, both := a[chainID]; both {
+		return &badArgument{oldChainID, "is the former name of " + chainID + "; give " + chainID + " alone"}
+	}
+	delete(a, oldChainID)
+	a[chainID] = old
+	return nil
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -127,7 +144,7 @@ func (a arguments) chain(name string) (*chain.Chain, error) {
 			return c, nil
 		}
 	}
-	return nil, &badArgument{name, fmt.Sprintf("%q is no supported chain; call list_chains for slugs and ids", api.OneLine(s, 40))}
+	return nil, &badArgument{name, fmt.Sprintf("%q is no supported chain; give a numeric id such as 8453 or a slug such as base-mainnet; call list_chains for all", api.OneLine(s, 40))}
 }
 
 func (a arguments) view(absent api.View) (api.View, error) {

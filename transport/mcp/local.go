@@ -141,7 +141,7 @@ func (s *Server) checkAddress(_ context.Context, _ *sdk.CallToolRequest, args ar
 	if err != nil {
 		return nil, err
 	}
-	c, err := args.chain("chain")
+	c, err := args.chain(chainID)
 	if err != nil {
 		return nil, err
 	}
