@@ -213,7 +213,7 @@ func TestReported(t *testing.T) {
 	f("selfdestruct_stale", "success other/payment: Paid 1 ETH to 0x6958…2604")
 	f("setcode_reverted", `reverted other/contract_call: Failed attempt to call initialize of 0x5ca6…8455: reverted: "not allowed"; `+
 		"all the same 0x5ca6…8455 runs the code of 0x93fd…7602 from now on"+
-		" | account_delegation: an EIP-7702 authorization names the code of 0x93fd…7602, which no label knows; code that an account runs may move all it holds")
+		" | account_delegation: an EIP-7702 authorization names the code of 0x93fd…7602, unidentified; code that an account runs may move all it holds")
 	f("safe_rejection", "success other/safe: Rejected a queued transaction by using up its nonce and moved nothing, for Safe 0x2dd5…4cba")
 	f("safe_zero_send", "success transfer/: Sent 0 ETH to 0x8146…c668, by a call without data, for Safe 0x2dd5…4cba")
 	f("nested_safe", "success transfer/: Sent 2,500 USDC to 0x8146…c668, for Safe 0x95f2…de16")

@@ -10,7 +10,7 @@ import (
 )
 
 // Claims of the side from before the transaction. They are asked for where somebody paid
-// the side for nothing that the transaction shows, and no rule decides.
+// the side, nothing in the transaction pays for it, and no rule decides.
 
 // claim is what the state says of earlier claims of the side on an account.
 type claim uint8

@@ -31,7 +31,7 @@ func TestReportedAddress(t *testing.T) {
 		if want := slices.Concat([]string{"approval_to_reported"}, plain, []string{"reported_address"}); !slices.Equal(flags, want) {
 			t.Errorf("%v, want %v\n%s", flags, want, all)
 		}
-		if a, b := strings.Count(fmt.Sprint(before), "which no label knows"), strings.Count(fmt.Sprint(all), "which no label knows"); a != 1 || b != a {
+		if a, b := strings.Count(fmt.Sprint(before), ", unidentified,"), strings.Count(fmt.Sprint(all), ", unidentified,"); a != 1 || b != a {
 			t.Errorf("an unknown spender is called so %d times before and %d times after:\n%s", a, b, all)
 		}
 	}
@@ -212,7 +212,7 @@ func TestSanctionedAddress(t *testing.T) {
 	c := s.Facts(t)
 	c.Labels[scene.Bot] = label.Label{Name: "OFAC: listed", Category: label.Sanctioned, Source: "ofac", Confidence: label.Curated}
 	flags, all := raised(t, c)
-	if !slices.Equal(flags, []string{"unlimited_approval", "sanctioned_address"}) || !strings.Contains(fmt.Sprint(all), "which no label knows") {
+	if !slices.Equal(flags, []string{"unlimited_approval", "sanctioned_address"}) || !strings.Contains(fmt.Sprint(all), ", unidentified,") {
 		t.Errorf("%v\n%s", flags, all)
 	}
 }

@@ -55,10 +55,10 @@ func TestBackAndForth(t *testing.T) {
 		sell(p1, bot, 100*m, 1e17), buy(p2, bot, 1e17, 97*m))
 	f("of the sender", bot, "Traded back and forth, 2 trades over 1 pool: gave 100 USDC in all, got 99 USDC back and lost 1 USDC",
 		sell(p1, user, 100*m, 1e17), buy(p1, user, 1e17, 99*m))
-	f("a part sold on for another", bot, "Settled a trade of others: moved 51 USDC from 0xb070…b070 to 0x9001…9001, "+
+	f("a part sold on for another", bot, "Executed a trade for other accounts: moved 51 USDC from 0xb070…b070 to 0x9001…9001, "+
 		"moved 7 raw units of 0x7a17…7a17 from 0x9002…9002 to 0xf00d…f00d and moved 0.05 ETH from 0x9001…9001 to 0x9002…9002",
 		sell(p1, bot, 100*m, 1e17), buy(p1, bot, 5e16, 49*m), trade{p2, scene.Weth, 5e16, scene.Vault, 7, bot, scene.Friend})
-	f("trades of two others", bot, "Settled a trade of others: moved 101 USDC from 2 addresses to 3 addresses "+
+	f("trades of two others", bot, "Executed a trade for other accounts: moved 101 USDC from 2 addresses to 3 addresses "+
 		"and moved 0.1 ETH from 0x4007…4007 to 0xf00d…f00d through 0xb070…b070",
 		sell(p1, scene.Friend, 100*m, 1e17), buy(p1, scene.Router, 1e17, 99*m), trade{scene.Vault, scene.Usdc, 2 * m, scene.Weth, 0, bot, bot},
 		trade{bot, scene.Usdc, m, scene.Weth, 0, scene.Vault, bot})

@@ -214,7 +214,7 @@ func (a *headlineWriter) halfSwapHeadline(out, in []facts.Leg, via string) strin
 		return "Received " + a.legs(in) + " from a swap" + on("on", via)
 	}
 	if s := a.movedHeadline(); s != "" {
-		return "Settled a trade of others" + on("on", via) + ": " + lowerFirst(s)
+		return "Executed a trade for other accounts" + on("on", via) + ": " + lowerFirst(s)
 	}
 	return "Called " + a.functionOf(a.Frame) + " of " + a.callee() + a.unmoved()
 }

@@ -83,7 +83,7 @@ func (t *text) dealings() {
 		return
 	}
 	if len(d.Deals) > 0 {
-		t.heading("Deals of the sender's side")
+		t.heading("Paid and received by the sender's side")
 	}
 	for _, x := range d.Deals {
 		t.wrapped("  "+pad(x.Frame, 8)+" ", strings.TrimRight(x.Target.Both()+" › "+x.Function, " ›"), "")

@@ -46,7 +46,7 @@ func (p *page) known(r *api.Result, b bounds) {
 		if pr.Actor != nil && *pr.Actor != r.TxMeta.From {
 			add("Acted for", p.names.party(*pr.Actor).Both())
 		}
-		add("Runner-up", api.OneLine(pr.RunnerUp, 60))
+		add("Second best", api.OneLine(pr.RunnerUp, 60))
 		add("Prices", api.OneLine(pr.PriceSource, 60)+since(pr.PriceTime))
 		if pr.Dropped != nil {
 			add("Left out", leftOut(*pr.Dropped))

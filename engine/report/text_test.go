@@ -191,7 +191,7 @@ func TestTextSequence(t *testing.T) {
 	if err := Text(&out, r, TextOptions{Width: 120}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Part       the attack", "itself", "Known as   Vault, 2023-01-02, $1 M (published by somebody; it decides nothing here)"} {
+	for _, want := range []string{"Part       the attack", "itself", "Known as   Vault, 2023-01-02, $1 M (published by somebody; shown for reference, the rules do not use it)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it lacks %q:\n%s", want, out.String())
 		}
