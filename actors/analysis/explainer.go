@@ -204,7 +204,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, fi
 		select {
 		case out := <-s.reply:
 			<-s.closed
-			return out
+			return out.unlessGone(ctx)
 		case <-ctx.Done():
 			x.system.Stop(pid)
 			<-s.closed
@@ -227,6 +227,15 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, fi
 		return outcome{err: errors.New("internal fault: the request's supervisor ended")}
 	}
 	return outcome{result: bareResult(s.evidence, errors.New("internal fault: the request's supervisor ended"))}
+}
+
+// unlessGone is the outcome, or the error of the caller's context where that ended and so cut the
+// work short: such a partial result is nobody's, and a repeat must not be answered with it.
+func (o outcome) unlessGone(ctx context.Context) outcome {
+	if o.result != nil && o.result.Partial() && ctx.Err() != nil {
+		return outcome{err: ctx.Err()}
+	}
+	return o
 }
 
 func (x *Explainer) newSupervisor(ctx context.Context, in Input) (*supervisor, error) {

@@ -545,3 +545,24 @@ func TestStatusEvents(t *testing.T) {
 		t.Errorf("preflight_done %+v", done)
 	}
 }
+
+// TestNothingForACallerWhoLeft: a result that the end of the caller's context cut short is not
+// delivered, a whole one is.
+func TestNothingForACallerWhoLeft(t *testing.T) {
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := func(ctx context.Context, model string, wantResult bool) {
+		t.Helper()
+		o := outcome{result: &api.Result{AnalysisModel: model}}.unlessGone(ctx)
+		if (o.result != nil) != wantResult || (o.err == nil) != wantResult {
+			t.Errorf("%s: %v, %v", model, o.result, o.err)
+		}
+	}
+	f(gone, api.ModelPartial, false)
+	f(gone, "rules", true)
+	f(t.Context(), api.ModelPartial, true)
+	f(t.Context(), "rules", true)
+	if o := (outcome{err: api.ErrUnpaid}).unlessGone(gone); o.err != api.ErrUnpaid {
+		t.Errorf("%v", o.err)
+	}
+}

@@ -226,7 +226,8 @@ func TestHeadlineAmounts(t *testing.T) {
 			return
 		}
 		known := recomputed(v, in)
-		for _, amount := range amountsSaid.FindAllString(v.Summary, -1) {
+		moved, _, _ := strings.Cut(v.Summary, "; sandwiched by ") // what the trade got less did not move
+		for _, amount := range amountsSaid.FindAllString(moved, -1) {
 			number, unit, _ := strings.Cut(amount, " ")
 			if !known.units[unit] {
 				continue
