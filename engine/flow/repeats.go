@@ -51,6 +51,12 @@ func (c *computation) repeats() (skip map[int]bool) {
 			skip[pos] = true
 		}
 	}
+	for _, pos := range c.repeatedUnits() {
+		if skip == nil {
+			skip = map[int]bool{}
+		}
+		skip[pos] = true
+	}
 	return skip
 }
 
@@ -62,11 +68,23 @@ func repeatsNear(logs []ethrpc.Log, i int) int {
 		return -1
 	}
 	for j := i - 1; j >= max(0, i-maxRepeatGap); j-- {
-		if logs[j].Address == l.Address && equalLogs(&logs[j], l) {
+		if logs[j].Address == l.Address && (equalLogs(&logs[j], l) || burntTwice(&logs[j], l)) {
 			return j
 		}
 	}
 	return -1
+}
+
+// burntTwice reports whether two events of a token take one amount from one holder, once to the
+// zero address and once to the address of what is burnt.
+func burntTwice(a, b *ethrpc.Log) bool {
+	from1, to1, v1, ok1 := erc20Transfer(a)
+	from2, to2, v2, ok2 := erc20Transfer(b)
+	if !ok1 || !ok2 || from1 != from2 || v1 != v2 {
+		return false
+	}
+	none := common.Address{}
+	return to1 == none && to2 == deadAddress || to1 == deadAddress && to2 == none
 }
 
 func equalLogs(a, b *ethrpc.Log) bool {
@@ -136,6 +154,9 @@ func (c *computation) movedLogs(token common.Address) (list []movedLog) {
 		if !ok {
 			continue
 		}
+		if to == deadAddress {
+			to = common.Address{} // burnt: some tokens log both
+		}
 		m := movedLog{pos: i, from: from, to: to, v: v, frame: c.emittedBy(i)}
 		k := movedKey{from, to, v, m.frame}
 		if at, again := last[k]; again {
@@ -146,6 +167,9 @@ func (c *computation) movedLogs(token common.Address) (list []movedLog) {
 	}
 	return list
 }
+
+// deadAddress is where tokens put what they burn if they do not take it from the supply.
+var deadAddress = common.HexToAddress("0x000000000000000000000000000000000000dEaD")
 
 type movedKey struct {
 	from, to common.Address
@@ -332,7 +356,8 @@ func (c *computation) askedOnce(list []movedLog) bool {
 // amountAt is the position of the amount among the arguments of the functions that move,
 // mint or burn exactly what they are asked for.
 var amountAt = map[evmsig.Selector]int{
-	evmsig.SelTransfer: 1, evmsig.SelTransferFrom: 2, evmsig.SelMint: 1, evmsig.SelBurn: 0, evmsig.SelBurnFrom: 1, evmsig.SelBurnOf: 1,
+	evmsig.SelTransfer: 1, evmsig.SelTransferFrom: 2, evmsig.SelMint: 1, evmsig.SelMintAmount: 0,
+	evmsig.SelMintTo: 1, evmsig.SelBurn: 0, evmsig.SelBurnFrom: 1, evmsig.SelBurnOf: 1,
 }
 
 // halved reports whether every transfer event of a token has an equal one, and the balance

@@ -71,7 +71,7 @@ func (c *computation) askedMove(f *trace.Frame) (m movedLog, ok bool) {
 		m.from, m.to, ok = f.From, first, isAddress
 	case evmsig.SelTransferFrom:
 		m.from, m.to, ok = parties(args[:32], args[32:64])
-	case evmsig.SelMint:
+	case evmsig.SelMint, evmsig.SelMintTo:
 		m.to, ok = first, isAddress
 	case evmsig.SelBurn:
 		m.from, ok = f.From, true
