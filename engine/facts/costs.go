@@ -268,14 +268,14 @@ func (c *costFinder) feeTokens() {
 		return
 	}
 	outside := map[int]bool{}
-	known := c.Tree != nil && c.Tree.HasLogs
+	known := c.Tree != nil && c.Tree.HasLogs && c.Tree.Source != trace.SourceReceipt
 	if known {
 		for _, at := range c.Tree.Loose {
 			outside[at] = true
 		}
 	}
 	takers := c.Chain.Stack.TokenFeeTakers()
-	if !known {
+	if !known && !c.feeCredits(outside) {
 		c.feeEnds(takers, outside)
 	}
 	for i := range c.Flow.Transfers {
@@ -287,6 +287,36 @@ func (c *costFinder) feeTokens() {
 			c.transfer(CostFeeToken, i)
 		}
 	}
+}
+
+// maxFeeCredits is how many receive a part of what was taken for the fee: the payer gets the rest
+// back, and up to three accounts a part.
+const maxFeeCredits = 4
+
+// feeCredits finds the logs of a fee that is burnt before a transaction and minted after it: the
+// first log burns of the payer's tokens what the last ones mint, in whatever order.
+func (c *costFinder) feeCredits(outside map[int]bool) bool {
+	list := c.Flow.Transfers
+	if len(list) < 2 || list[0].Log != 0 || list[0].From != c.Sender || list[0].To != (common.Address{}) || !c.payable(&list[0]) {
+		return false
+	}
+	taken, given := &list[0], new(big.Int)
+	last := len(c.Receipt.Logs) - 1
+	for i := 1; i <= min(maxFeeCredits, len(list)-1); i++ {
+		t := &list[len(list)-i]
+		if t.Log != last-i+1 || t.Token != taken.Token || t.From != (common.Address{}) || !c.payable(t) {
+			return false
+		}
+		if given.Add(given, t.Amount).Cmp(taken.Amount) != 0 {
+			continue
+		}
+		outside[0] = true
+		for at := last - i + 1; at <= last; at++ {
+			outside[at] = true
+		}
+		return true
+	}
+	return false
 }
 
 // feeEnds finds the logs of the fee by who takes it: at the end of the receipt what the

@@ -70,7 +70,12 @@ func (a *Reading) origins(addr common.Address, out, in []Leg) {
 	}
 	given.settle(out)
 	got.settle(in)
-	a.shares(out, in)
+	for i := range out {
+		if l := &out[i]; l.Minted && l.Key.ID == "" && given[l.Key].made.Cmp(l.Amount) < 0 && a.takenByToken(l, addr) {
+			l.Minted = false
+		}
+	}
+	a.shares(addr, out, in)
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Kind == flow.MoveFee {
@@ -138,14 +143,15 @@ func (x legIndex) settle(legs []Leg) {
 // shares finds legs that a contract between minted or burnt for the actor: as much of
 // the token came into being, or ceased to be, inside the transaction. Routers that
 // stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
-func (a *Reading) shares(out, in []Leg) {
+func (a *Reading) shares(addr common.Address, out, in []Leg) {
 	if a.CalledRouter() {
 		return
 	}
 	for side, legs := range [2][]Leg{in, out} { // what was got may be minted, what was given burnt
 		for i := range legs {
 			l := &legs[i]
-			if !l.Minted && !l.Native() && l.Key.ID == "" && nearly(a.supplied(l.Key.Token)[side], l.Amount) && !a.Wrapped(l.Key.Token) {
+			if !l.Minted && !l.Native() && l.Key.ID == "" && nearly(a.supplied(l.Key.Token)[side], l.Amount) && !a.Wrapped(l.Key.Token) &&
+				(side == 0 || !a.takenByToken(l, addr)) {
 				l.Minted = true
 			}
 		}

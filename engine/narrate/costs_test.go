@@ -41,6 +41,7 @@ type costScene struct {
 	rc   *ethrpc.Receipt
 	root *trace.Frame
 	bare bool // the trace has no logs
+	flat bool // there is no trace but the receipt
 }
 
 func newCostScene(t *testing.T, id uint64, to common.Address, input []byte) *costScene {
@@ -78,6 +79,9 @@ func (s *costScene) judge() (*facts.Reading, *classify.Verdict, narrate.Text) {
 		s.t.Fatalf("chain %d is not in the table", s.id)
 	}
 	tree := &trace.Tree{Source: trace.SourceDebug, Root: s.root, HasLogs: !s.bare}
+	if s.flat {
+		tree = trace.FromReceipt(s.tx, s.rc, s.rc.Status == nil || *s.rc.Status == 1)
+	}
 	tree.Finish()
 	in := scene.Compose(ch, s.tx, s.rc, &ethrpc.Block{Number: 1, Timestamp: 1_760_000_000, Miner: scene.Miner, BaseFee: big.NewInt(10)}, tree)
 	six := uint8(6)

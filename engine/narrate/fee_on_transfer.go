@@ -3,7 +3,6 @@ package narrate
 import (
 	"math/big"
 
-	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 
@@ -52,19 +51,23 @@ func (a *headlineWriter) feeOnTransferHeadline() string {
 	return s
 }
 
-// payee is the account that a call of the token itself names as the receiver.
+// payee is the account that the calls of the token behind the actor's transfers name as the
+// receiver: the same for all of them, and one of those that got something.
 func (a *headlineWriter) payee(key flow.TokenKey) (who common.Address, ok bool) {
-	f := a.Frame
-	if f == nil || f.To != key.Token {
-		return who, false
+	paid := false
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.From != a.Actor || t.To == a.Actor || facts.TransferKey(t) != key {
+			continue
+		}
+		named, is := a.AskedPayee(t)
+		if !is || ok && named != who {
+			return common.Address{}, false
+		}
+		who, ok = named, true
+		paid = paid || t.To == named
 	}
-	switch {
-	case evmsig.SelTransfer.Begins(f.Input) && len(f.Input) >= 68:
-		return evmsig.Address(f.Input[4:36])
-	case evmsig.SelTransferFrom.Begins(f.Input) && len(f.Input) >= 100:
-		return evmsig.Address(f.Input[36:68])
-	}
-	return who, false
+	return who, ok && paid
 }
 
 // partlyBurnt names what was burnt of what the actor gave, and where the rest of it went.

@@ -39,3 +39,66 @@ func TestTaxed(t *testing.T) {
 	f("Burnt 98 USDC; 2 USDC went to 0xb070…b070", burn, part{zero, 98}, part{scene.Bot, 2})
 	f("Burnt 50 USDC; 50 USDC went to 0xb070…b070", burn, part{zero, 50}, part{scene.Bot, 50})
 }
+
+// TestTaxedByHalf: what a token takes of a transfer is no burn of the holder, however much it is, and a
+// burn beside a transfer is no fee of it.
+func TestTaxedByHalf(t *testing.T) {
+	var zero common.Address
+	f := func(want string, input []byte, amounts ...int) { // burnt, and sent to a friend
+		t.Helper()
+		s := scene.New(&scene.Usdc, 0, input)
+		s.Transfer(scene.Usdc, scene.User, zero, amounts[0])
+		if len(amounts) > 1 {
+			s.Transfer(scene.Usdc, scene.User, scene.Friend, amounts[1])
+		}
+		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	f("Sent 0.000001 USDC to 0xf00d…f00d; 0.000001 USDC burnt by the token", scene.Input("transfer(address,uint256)", scene.Friend, 2), 1, 1)
+	f("Sent 1 USDC to 0xf00d…f00d; 99 USDC burnt by the token",
+		scene.Input("transferFrom(address,address,uint256)", scene.User, scene.Friend, int(100e6)), 99e6, 1e6)
+	f("Burnt 60 USDC; 40 USDC went to 0xf00d…f00d", scene.Input("burnAndSend(address,uint256)", scene.Friend, int(100e6)), 60e6, 40e6)
+	f("Burnt 60 USDC", scene.Input("transfer(address,uint256)", zero, int(60e6)), 60e6)
+}
+
+// TestTaxedThroughRouter: a contract that moves a user's tokens by transferFrom pays the receiver that the
+// call of the token names; the rest is a fee.
+func TestTaxedThroughRouter(t *testing.T) {
+	f := func(want string, payees ...common.Address) {
+		t.Helper()
+		s := scene.New(&scene.Router, 0, scene.Input("forward(address)", scene.Friend))
+		for _, payee := range payees {
+			call := s.Call(scene.Router, scene.Usdc, 0, scene.Input("transferFrom(address,address,uint256)", scene.User, payee, int(100e6)))
+			at := len(s.Root.Logs)
+			s.Transfer(scene.Usdc, scene.User, scene.Usdc, 5e6).Transfer(scene.Usdc, scene.User, payee, 95e6)
+			call.Logs = append(call.Logs, s.Root.Logs[at:]...)
+			s.Root.Logs = s.Root.Logs[:at]
+		}
+		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	f("Sent 95 USDC to 0xf00d…f00d; 5 USDC went to the token as a fee", scene.Friend)
+	f("Sent 200 USDC to 3 addresses", scene.Friend, scene.Bot)
+	f("Sent 190 USDC to 0xf00d…f00d; 5 USDC went to the token as a fee; 5 USDC went to the token as a fee", scene.Friend, scene.Friend)
+}
+
+// TestTaxedWithoutLogs: where the trace does not tell which call logged what, only a token that was
+// called once names its payee.
+func TestTaxedWithoutLogs(t *testing.T) {
+	f := func(want string, calls int) {
+		t.Helper()
+		s := newCostScene(t, 1, scene.Router, scene.Input("forward(address)", scene.Friend))
+		s.bare = true
+		for range calls {
+			call := s.call(s.root, scene.Router, scene.Usdc, 0,
+				scene.Input("transferFrom(address,address,uint256)", scene.User, scene.Friend, int(100e6)))
+			s.transfer(call, scene.Usdc, scene.User, scene.Usdc, 5e6)
+			s.transfer(call, scene.Usdc, scene.User, scene.Friend, 95e6)
+		}
+		s.want(want)
+	}
+	f("transfer: Sent 95 USDC to 0xf00d…f00d; 5 USDC went to the token as a fee", 1)
+	f("transfer: Sent 200 USDC to 2 addresses", 2)
+}

@@ -1,0 +1,83 @@
+package facts
+
+import (
+	"txlens/engine/evmsig"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// AskedPayee is the account that the call behind a token transfer names as the receiver of tokens
+// of the same sender: transfer or transferFrom (EIP-20). A token that takes a part of what it
+// moves pays others, too, in the same call.
+func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
+	f := a.callBehind(t)
+	if f == nil || f.To != t.Token {
+		return payee, false
+	}
+	switch {
+	case evmsig.SelTransfer.Begins(f.Input) && len(f.Input) >= 68 && f.From == t.From:
+		return evmsig.Address(f.Input[4:36])
+	case evmsig.SelTransferFrom.Begins(f.Input) && len(f.Input) >= 100:
+		if from, is := evmsig.Address(f.Input[4:36]); is && from == t.From {
+			return evmsig.Address(f.Input[36:68])
+		}
+	}
+	return payee, false
+}
+
+// callBehind is the call that emitted the event of a transfer, without delegation. Where the trace
+// has no logs it is the only call of the token that may write.
+func (a *Reading) callBehind(t *flow.Transfer) *trace.Frame {
+	if a.Tree == nil || t.Log < 0 {
+		return nil
+	}
+	if a.emitters == nil {
+		a.findEmitters()
+	}
+	if f := a.emitters[t.Log]; f != nil || a.Tree.HasLogs {
+		return f
+	}
+	return a.onlyCalls[t.Token]
+}
+
+// findEmitters lists the calls behind the logs of the receipt and, where the trace has no logs,
+// the contracts that were called once.
+func (a *Reading) findEmitters() {
+	a.emitters, a.onlyCalls = map[int]*trace.Frame{}, map[common.Address]*trace.Frame{}
+	for _, f := range a.Tree.Frames {
+		call := f
+		for (call.Kind == trace.DelegateCall || call.Kind == trace.CallCode) && call.Parent != nil {
+			call = call.Parent
+		}
+		for i := range f.Logs {
+			if at := f.Logs[i].Receipt; at >= 0 {
+				a.emitters[at] = call
+			}
+		}
+		if f.Kind != trace.Call || f.Status != trace.OK || !f.HasTo {
+			continue
+		}
+		if _, again := a.onlyCalls[f.To]; again {
+			f = nil
+		}
+		a.onlyCalls[call.To] = f
+	}
+}
+
+// takenByToken reports whether what was burnt of a leg is what a token took of a transfer to
+// somebody else.
+func (a *Reading) takenByToken(l *Leg, giver common.Address) (taken bool) {
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.From != giver || t.To != (common.Address{}) || TransferKey(t) != l.Key {
+			continue
+		}
+		if payee, ok := a.AskedPayee(t); !ok || payee == (common.Address{}) {
+			return false
+		}
+		taken = true
+	}
+	return taken
+}
