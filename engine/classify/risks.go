@@ -165,6 +165,8 @@ func riskInner(a *facts.Reading) []verdict.Risk {
 		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationsFailed, failed, all)}
 	case a.ActorKind == facts.ActorUserOp:
 		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationFailed)}
+	case a.ActorKind == facts.ActorRelayed:
+		return []verdict.Risk{flag(verdict.InnerFailure, verdict.RelayedCallFailed)}
 	}
 	return []verdict.Risk{flag(verdict.InnerFailure, verdict.SafeCallFailed)}
 }
@@ -229,6 +231,7 @@ var recipientAt = map[evmsig.Selector]int{
 	evmsig.SelTransfer: 0, evmsig.SelTransferData: 0, evmsig.SelTransferAndCall: 0, evmsig.SelSend: 0, evmsig.SelTransferItem: 0,
 	evmsig.SelTransferFrom: 1, evmsig.SelTransferItemFrom: 1, evmsig.SelSafeTransferFrom: 1, evmsig.SelSafeTransferFromData: 1,
 	evmsig.SelSafeTransferFromItem: 1, evmsig.SelSafeBatchTransfer: 1,
+	evmsig.SelBatchTransferNFT: 1, evmsig.SelSafeBatchTransferNFT: 1, evmsig.SelSafeBatchNFTData: 1,
 }
 
 // directTransfer: the actor itself told the token to send this to where it went: a token
@@ -237,6 +240,9 @@ func directTransfer(a *facts.Reading, t *flow.Transfer) bool {
 	to, input := a.Tx.To, a.Tx.Input
 	if f := a.Frame; f != nil && f.Kind == trace.Call && f.HasTo {
 		to, input = &f.To, f.Input
+	}
+	if f := a.CallBehind(t); f != nil && t.ID != nil && (to == nil || *to != t.Token) {
+		to, input = &f.To, f.Input // a contract that moves several items for their holder
 	}
 	if to == nil || *to != t.Token || len(input) < 4 {
 		return false

@@ -339,6 +339,21 @@ func TestRisks(t *testing.T) {
 	f("least output", usdcForWeth(scene.New(scene.At(scene.Router), 0, scene.Input("swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", 2500_000000, 999)), scene.User))
 	f("stuck", scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)", scene.Usdc, 5)).Transfer(scene.Usdc, scene.User, scene.Usdc, 5), "stuck_value")
 	f("sent to the token by a third function", scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256,bytes)", scene.Usdc, 5, 96, 0)).Transfer(scene.Usdc, scene.User, scene.Usdc, 5), "stuck_value")
+	for _, signature := range []string{"transferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256)"} {
+		batch := func(to common.Address) *scene.Scene {
+			s := scene.New(scene.At(scene.Router), 0, nil2())
+			for id := 1; id <= 2; id++ {
+				call := s.Call(scene.Router, scene.Nft, 0, scene.Input(signature, scene.User, to, id))
+				s.Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.User, to, id})
+				call.Logs, s.Root.Logs = s.Root.Logs, nil
+			}
+			return s
+		}
+		f("NFTs that a contract sent to their own", batch(scene.Nft), "stuck_value", "stuck_value")
+		f("NFTs that a contract sent to somebody", batch(scene.Friend))
+	}
+	f("a batch of NFTs to their own contract", scene.New(scene.At(scene.Nft), 0, scene.Input("safeBatchTransferFrom(address,address,uint256[])", scene.User, scene.Nft, 96, 1, 9)).
+		Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.User, scene.Nft, 9}), "stuck_value")
 	nft := func(to common.Address) *scene.Scene {
 		return scene.New(scene.At(scene.Nft), 0, scene.Input("safeTransferFrom(address,address,uint256)", scene.User, to, 9)).
 			Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.User, to, 9})

@@ -27,6 +27,7 @@ var (
 
 	SelIncreaseAllowance = Func("increaseAllowance(address,uint256)")
 	SelDecreaseAllowance = Func("decreaseAllowance(address,uint256)")
+	SelIncreaseApproval  = Func("increaseApproval(address,uint256)")
 	SelDecreaseApproval  = Func("decreaseApproval(address,uint256)")
 )
 
@@ -42,6 +43,9 @@ var (
 	SelMintItems            = Func("mintBatch(address,uint256[],uint256[],bytes)")
 	SelBurnItem             = Func("burn(address,uint256,uint256)")
 	SelBurnItems            = Func("burnBatch(address,uint256[],uint256[])")
+	SelBatchTransferNFT     = Func("batchTransferFrom(address,address,uint256[])")
+	SelSafeBatchTransferNFT = Func("safeBatchTransferFrom(address,address,uint256[])")
+	SelSafeBatchNFTData     = Func("safeBatchTransferFrom(address,address,uint256[],bytes)")
 	SelTransferItem         = Func("transfer(address,uint256,uint256)")
 	SelTransferItemFrom     = Func("transferFrom(address,address,uint256,uint256)")
 	SelTransferData         = Func("transfer(address,uint256,bytes)")

@@ -12,7 +12,7 @@ import (
 // of the same sender: transfer or transferFrom (EIP-20). A token that takes a part of what it
 // moves pays others, too, in the same call.
 func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
-	f := a.callBehind(t)
+	f := a.CallBehind(t)
 	if f == nil || f.To != t.Token {
 		return payee, false
 	}
@@ -27,9 +27,9 @@ func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
 	return payee, false
 }
 
-// callBehind is the call that emitted the event of a transfer, without delegation. Where the trace
+// CallBehind is the call that emitted the event of a transfer, without delegation. Where the trace
 // has no logs it is the only call of the token that may write.
-func (a *Reading) callBehind(t *flow.Transfer) *trace.Frame {
+func (a *Reading) CallBehind(t *flow.Transfer) *trace.Frame {
 	if a.Tree == nil || t.Log < 0 {
 		return nil
 	}

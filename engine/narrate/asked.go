@@ -52,6 +52,14 @@ func (a Words) sayTokenCall(who, token common.Address, in []byte) string {
 		if n := say(2); n != "" {
 			return "send " + n + " from " + a.Who(word(0)) + " to " + a.Who(word(1))
 		}
+	case evmsig.SelIncreaseAllowance, evmsig.SelIncreaseApproval:
+		if n := say(1); n != "" {
+			return "raise the allowance of " + a.Who(word(0)) + " by " + n
+		}
+	case evmsig.SelDecreaseAllowance, evmsig.SelDecreaseApproval:
+		if n := say(1); n != "" {
+			return "reduce the allowance of " + a.Who(word(0)) + " by " + n
+		}
 	case evmsig.SelApprove:
 		if n := say(1); n != "" {
 			g := facts.Grant{Owner: who, Spender: word(0), Token: token, Amount: new(big.Int).SetBytes(evmsig.Word(in[4:], 1))}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/classify"
+	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 
@@ -17,6 +18,9 @@ import (
 func (a *headlineWriter) calledHeadline(o *classify.Opinion, via string) string {
 	if a.Succeeded && a.Refuses(a.Frame) {
 		return "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry) + "; the token refused: it returned false" + a.unmoved()
+	}
+	if f := a.Frame; f != nil && len(a.ApprovalLogs) == 0 && allowanceCalls[evmsig.Called(f.Input)] {
+		return "Called " + a.functionOf(f) + " of " + a.Who(a.Entry) + "; no approval event was read"
 	}
 	if s := a.issuedHeadline(o); s != "" {
 		return s
@@ -71,7 +75,17 @@ func (a *headlineWriter) callHeadline() string {
 	if a.Tx.Value.Sign() > 0 {
 		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
 	}
-	return s + a.unmoved()
+	return s + a.refused() + a.unmoved()
+}
+
+// refused names the token that answered false to a call inside of the one that is told.
+func (a *headlineWriter) refused() string {
+	list := a.Refusals()
+	if len(list) == 0 {
+		return ""
+	}
+	f := list[0]
+	return "; " + a.Who(f.To) + " refused a call of " + a.functionOf(f) + ": it returned false"
 }
 
 // systemHeadline tells what the system of a rollup wrote.
@@ -103,6 +117,12 @@ var movesByName = map[facts.Act]bool{
 	facts.ActUnstake:   true,
 	facts.ActNFTSale:   true,
 	facts.ActBridgeOut: true,
+}
+
+// allowanceCalls change an allowance and log it, as a rule.
+var allowanceCalls = map[evmsig.Selector]bool{
+	evmsig.SelApprove: true, evmsig.SelIncreaseAllowance: true, evmsig.SelIncreaseApproval: true,
+	evmsig.SelDecreaseAllowance: true, evmsig.SelDecreaseApproval: true,
 }
 
 // issuedHeadline tells of tokens that came into being, or ceased to be, at others than the

@@ -26,6 +26,7 @@ var english = map[verdict.Form]string{
 	verdict.OperationsFailed:        "%s of %s user operations failed although the transaction succeeded",
 	verdict.OperationFailed:         "the user operation failed although the transaction succeeded",
 	verdict.SafeCallFailed:          "the Safe failed although the transaction succeeded",
+	verdict.RelayedCallFailed:       "the call that the user signed failed although the transaction succeeded",
 	verdict.AdministeredAndStored:   "of %s, %s (event and storage, %s)",
 	verdict.AdministeredUnchecked:   "%s says that %s (a claim of its event: there is no state diff to check it against)",
 	verdict.AdministeredUnconfirmed: "%s says that %s (a claim of its event: no word of its storage changed to what the event says)",

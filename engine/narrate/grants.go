@@ -21,6 +21,8 @@ func (a Words) sayGrant(g *facts.Grant) string {
 		return "revoked the " + token + " allowance of " + spender
 	case g.Lowered != nil && g.Unlimited():
 		return "reduced the " + token + " allowance of " + spender + ", which stays unlimited"
+	case g.Lowered != nil && g.Lowered.Sign() == 0:
+		return "left the allowance of " + spender + " at " + a.Amount(facts.FungibleKey(g.Token), g.Amount)
 	case g.Lowered != nil:
 		key := facts.FungibleKey(g.Token)
 		return "reduced the allowance of " + spender + " by " + a.Amount(key, g.Lowered) + " to " + a.Amount(key, g.Amount)

@@ -1,6 +1,7 @@
 package narrate_test
 
 import (
+	"strings"
 	"testing"
 
 	"txlens/testkit/scene"
@@ -21,8 +22,30 @@ func TestLoweredAllowance(t *testing.T) {
 	f("decreaseApproval(address,uint256)", 50e6, 100e6, "Reduced the allowance of 0xf00d…f00d by 50 USDC to 100 USDC")
 	f("decreaseAllowance(address,uint256)", 50e6, -51, "Reduced the USDC allowance of 0xf00d…f00d, which stays unlimited")
 	f("decreaseAllowance(address,uint256)", 50e6, 0, "Revoked the USDC allowance of 0xf00d…f00d")
+	f("decreaseAllowance(address,uint256)", 0, 100e6, "Left the allowance of 0xf00d…f00d at 100 USDC")
+	f("decreaseApproval(address,uint256)", 0, 1, "Left the allowance of 0xf00d…f00d at 0.000001 USDC")
+	f("increaseAllowance(address,uint256)", 0, 100e6, "Allowed 0xf00d…f00d to spend 100 USDC")
 	f("increaseAllowance(address,uint256)", 50e6, 150e6, "Allowed 0xf00d…f00d to spend 150 USDC")
 	f("approve(address,uint256)", 50e6, 50e6, "Allowed 0xf00d…f00d to spend 50 USDC")
+}
+
+// TestAllowanceWithoutEvent: a call that should change an allowance and logged nothing, or failed, is
+// told by what it asked for.
+func TestAllowanceWithoutEvent(t *testing.T) {
+	f := func(function string, amount int, failed string) {
+		t.Helper()
+		s := scene.New(&scene.Usdc, 0, scene.Input(function, scene.Friend, amount))
+		if got := scene.Judge(s.Facts(t)).Summary; !strings.HasSuffix(got, " of USDC (0x05dc…05dc); no approval event was read") {
+			t.Errorf("%s: %s", function, got)
+		}
+		if got := scene.Judge(s.Fail("execution reverted").Facts(t)).Summary; got != failed {
+			t.Errorf("%s: %s, want %s", function, got, failed)
+		}
+	}
+	f("decreaseAllowance(address,uint256)", 50e6, "Failed attempt to reduce the allowance of 0xf00d…f00d by 50 USDC: reverted without a reason")
+	f("decreaseApproval(address,uint256)", 1, "Failed attempt to reduce the allowance of 0xf00d…f00d by 0.000001 USDC: reverted without a reason")
+	f("increaseAllowance(address,uint256)", 3e6, "Failed attempt to raise the allowance of 0xf00d…f00d by 3 USDC: reverted without a reason")
+	f("approve(address,uint256)", 3e6, "Failed attempt to allow 0xf00d…f00d to spend 3 USDC: reverted without a reason")
 }
 
 // TestLoweredOfSeveral: a call of somebody else, for another spender, or beside another call

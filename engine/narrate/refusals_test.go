@@ -26,6 +26,9 @@ func TestRefused(t *testing.T) {
 		if slices.ContainsFunc(v.Steps, func(s string) bool { return strings.HasPrefix(s, "The token refused the call to ") }) != told {
 			t.Errorf("%x, inside: %q", input[:4], v.Steps)
 		}
+		if strings.Contains(v.Summary, "; USDC (0x05dc…05dc) refused a call of ") != told {
+			t.Errorf("%x, inside: %s", input[:4], v.Summary)
+		}
 	}
 	f(scene.Input("transfer(address,uint256)", scene.Friend, 5), no, true)
 	f(scene.Input("transferFrom(address,address,uint256)", scene.Bot, scene.Friend, 5), no, true)

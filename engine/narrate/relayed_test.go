@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -85,6 +86,18 @@ func TestRelayed(t *testing.T) {
 		recover1(s, s.Root, scene.Bot)
 		callOf(s.Root, trace.Call, forwarder, scene.Usdc, suffixed(scene.Bot)).Err = "execution reverted"
 	}, "Inner act failed, the transaction itself succeeded: tried to send 10 USDC to 0xf00d…f00d, for 0xb070…b070")
+	for name, input := range map[string][]byte{"OpenZeppelin 4": v4, "OpenZeppelin 5": v5, "native": native} {
+		to := forwarder
+		if evmsig.SelMetaTransaction.Begins(input) {
+			to = scene.Usdc
+		}
+		s := scene.New(&to, 0, input)
+		callOf(s.Root, trace.Call, to, scene.Usdc, suffixed(scene.Bot)).Err = "execution reverted"
+		relayed := func(r verdict.Risk) bool { return r.Why.Form == verdict.RelayedCallFailed }
+		if risks := scene.Judge(s.Facts(t)).Risks; !slices.ContainsFunc(risks, relayed) {
+			t.Errorf("%s failed: %v", name, risks)
+		}
+	}
 	f("two users", scene.Input("executeBatch((address,address,uint256,uint256,uint48,bytes,bytes)[],address)", 64, zero, 0), func(s *scene.Scene) {
 		carried(scene.Bot, true)(s)
 		carried(scene.Pool1, true)(s)

@@ -28,6 +28,7 @@ const (
 	OperationsFailed
 	OperationFailed
 	SafeCallFailed
+	RelayedCallFailed
 	AdministeredAndStored
 	AdministeredUnchecked
 	AdministeredUnconfirmed
