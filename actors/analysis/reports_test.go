@@ -237,7 +237,7 @@ func TestReported(t *testing.T) {
 	f("celo_native_fee_in_token", "success transfer/: Sent 3 CELO to 0x8146…c668")
 	f("celo_failed_fee_in_token", `reverted transfer/: Failed attempt to send 10 USDm to 0x8146…c668: reverted: "transfer value exceeded balance of sender"`)
 	f("kaia_fee_payer", "success transfer/: Sent 2 KAIA to 0x8146…c668")
-	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 through the zero address")
+	f("ethermint_create_to_zero", "success deployment/: Deployed contract 0xcfda63b873be5d96492e75928a1620592a899a90 with 2 bytes of code")
 	f("transfer_logged_twice", `success transfer/: Sent 3 "TWX" (0xb33c…cf5f) to 0x8146…c668`)
 	f("burn_logged_twice", `success other/burn: Burnt 3 "TWC" (0x3f8d…208d)`)
 	f("erc20_approval_indexed", `success approval/: Allowed 0x13ac…3edf to spend 250 "IDY" (0xf48a…1e2e)`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
 
 	"txlens/engine/api"
@@ -14,7 +15,7 @@ import (
 
 // Disagrees describes why a tree cannot be the execution of the transaction; "" if nothing
 // contradicts it. A node may have answered for another transaction, or have run this one on
-// another state. rc may be nil.
+// another state. Some nodes write the zero address as the recipient of a creation. rc may be nil.
 func Disagrees(tree *trace.Tree, tx *ethrpc.Transaction, rc *ethrpc.Receipt) string {
 	root := tree.Root
 	switch {
@@ -22,7 +23,7 @@ func Disagrees(tree *trace.Tree, tx *ethrpc.Transaction, rc *ethrpc.Receipt) str
 		return fmt.Sprintf("its outermost call is from %s, the transaction from %s", api.AddrOf(root.From), api.AddrOf(tx.From))
 	case tx.To == nil && !root.Kind.Creates():
 		return "its outermost call creates no contract, the transaction does"
-	case tx.To != nil && (root.Kind.Creates() || root.To != *tx.To):
+	case tx.To != nil && (root.Kind.Creates() && *tx.To != common.Address{} || !root.Kind.Creates() && root.To != *tx.To):
 		return fmt.Sprintf("its outermost call goes to %s, the transaction to %s", api.AddrOf(root.To), api.AddrOf(*tx.To))
 	case root.Value.ToBig().Cmp(tx.Value) != 0:
 		return fmt.Sprintf("its outermost call carries %s wei, the transaction %s", root.Value.Dec(), tx.Value)

@@ -1,11 +1,16 @@
 package assemble
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
 	"txlens/engine/api"
 	"txlens/engine/chain"
+	"txlens/engine/ethrpc"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // TestDisagreement: a trace that cannot be the transaction's is left out where
@@ -31,6 +36,22 @@ func TestDisagreement(t *testing.T) {
 	f(8453, 2, bad, "receipt", out)
 	f(8453, 0x7e, bad, debug, doubt) // a deposit
 	f(295, 2, bad, debug, doubt)     // Hedera counts in units of its own
+}
+
+// TestCreationToZero: the zero address as the recipient of a creation is no disagreement; another is.
+func TestCreationToZero(t *testing.T) {
+	f := func(to common.Address, kind trace.Kind, agrees bool) {
+		t.Helper()
+		root := &trace.Frame{Kind: kind, To: common.Address{7}, HasTo: true}
+		why := Disagrees(&trace.Tree{Root: root}, &ethrpc.Transaction{To: &to, Value: new(big.Int)}, nil)
+		if (why == "") != agrees {
+			t.Errorf("%s, kind %v: %q", to, kind, why)
+		}
+	}
+	f(common.Address{}, trace.Create, true)
+	f(common.Address{7}, trace.Create, false)
+	f(common.Address{}, trace.Call, false)
+	f(common.Address{7}, trace.Call, true)
 }
 
 // TestImpossibleGas: a receipt that used more gas than its transaction allows is doubted.

@@ -62,7 +62,18 @@ func ReadFacts(ctx context.Context, w ChainReader, ch *chain.Chain, hash common.
 		return f, fmt.Errorf("read receipt: %w", err)
 	}
 	f.Receipt = rc
+	if createsByReceipt(tx, rc) {
+		created := *tx
+		created.To, f.Tx = nil, &created
+	}
 	return f, nil
+}
+
+// createsByReceipt reports whether a transaction to the zero address created a contract: some nodes
+// write that address as the recipient of a creation.
+func createsByReceipt(tx *ethrpc.Transaction, rc *ethrpc.Receipt) bool {
+	zero := func(a *common.Address) bool { return a != nil && *a == common.Address{} }
+	return zero(tx.To) && rc.ContractAddress != nil && !zero(rc.ContractAddress) && (rc.To == nil || zero(rc.To))
 }
 
 // factsWithoutTx reads receipt and block when the transaction itself is not available.

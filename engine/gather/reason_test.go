@@ -154,3 +154,22 @@ func TestReadFacts(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// TestCreatesByReceipt: a transaction to the zero address created a contract where the receipt names
+// it and no other recipient.
+func TestCreatesByReceipt(t *testing.T) {
+	zero, made := common.Address{}, common.Address{7}
+	f := func(want bool, to, rcTo, contract *common.Address) {
+		t.Helper()
+		if got := createsByReceipt(&ethrpc.Transaction{To: to}, &ethrpc.Receipt{To: rcTo, ContractAddress: contract}); got != want {
+			t.Errorf("to %v, receipt to %v, contract %v: %v", to, rcTo, contract, got)
+		}
+	}
+	f(true, &zero, &zero, &made)
+	f(true, &zero, nil, &made)
+	f(false, &zero, &zero, nil)
+	f(false, &zero, &zero, &zero)
+	f(false, &zero, &made, &made)
+	f(false, &made, nil, &made)
+	f(false, nil, nil, &made)
+}

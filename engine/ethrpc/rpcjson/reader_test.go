@@ -3,9 +3,11 @@ package rpcjson_test
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
 	"txlens/engine/ethrpc/rpcjson"
@@ -79,6 +81,26 @@ func TestPack(t *testing.T) {
 	if !bytes.Equal(got[1], []byte{3, 4}) || !bytes.Equal(got[3], []byte{6}) || len(got[2]) != 3000 || got[4] == nil {
 		t.Errorf("%v", got[1])
 	}
+}
+
+// TestAddressPtr: null, an empty string and "0x" are no address; what is too short is an error.
+func TestAddressPtr(t *testing.T) {
+	f := func(in string, want *common.Address, fails bool) {
+		t.Helper()
+		var have *common.Address
+		err := rpcjson.Parse([]byte(in), func(r *rpcjson.Reader) error { have = r.AddressPtr(); return r.Err() })
+		if (err != nil) != fails || !fails && !reflect.DeepEqual(have, want) {
+			t.Errorf("%s: %v, %v; want %v", in, have, err, want)
+		}
+	}
+	f(`null`, nil, false)
+	f(`""`, nil, false)
+	f(`"0x"`, nil, false)
+	f(`"0x`+strings.Repeat("00", 20)+`"`, &common.Address{}, false)
+	f(`"0x`+strings.Repeat("ab", 20)+`"`, &common.Address{0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab, 0xab}, false)
+	f(`"0xab"`, nil, true)
+	f(`"0xzz`+strings.Repeat("ab", 19)+`"`, nil, true)
+	f(`7`, nil, true)
 }
 
 func TestText(t *testing.T) {

@@ -17,13 +17,20 @@ func (r *Reader) Address(a *common.Address) bool { return r.fixed(a[:], "address
 // Hash reads 32 bytes into h; null leaves it and gives false.
 func (r *Reader) Hash(h *common.Hash) bool { return r.fixed(h[:], "hash") }
 
-// AddressPtr reads an address or null.
+// AddressPtr reads an address or null. Some nodes write "" or "0x" where there is none, such as
+// the recipient of a creation.
 func (r *Reader) AddressPtr() *common.Address {
 	if r.Null() {
 		return nil
 	}
+	digits, ok := r.hex()
+	if ok && len(digits) == 0 {
+		return nil
+	}
 	a := new(common.Address)
-	r.Address(a)
+	if ok {
+		r.decodeFixed(a[:], digits, "address")
+	}
 	return a
 }
 
@@ -39,9 +46,10 @@ func (r *Reader) HashPtr() *common.Hash {
 
 func (r *Reader) fixed(dst []byte, what string) bool {
 	digits, ok := r.hex()
-	if !ok {
-		return false
-	}
+	return ok && r.decodeFixed(dst, digits, what)
+}
+
+func (r *Reader) decodeFixed(dst []byte, digits []byte, what string) bool {
 	if len(digits) != 2*len(dst) {
 		r.Fail(fmt.Errorf("want %d hex digits (%s), have %d", 2*len(dst), what, len(digits)))
 		return false
