@@ -154,8 +154,23 @@ var tokenTopics = map[common.Hash]bool{
 	evmsig.TopicBurn:           true,
 	evmsig.TopicMintAmount:     true,
 	evmsig.TopicBurnAmount:     true,
+	evmsig.TopicIssueAmount:    true,
+	evmsig.TopicRedeemAmount:   true,
 	evmsig.TopicVaultDeposit:   true,
 	evmsig.TopicVaultWithdraw:  true,
+
+	noteTopic(evmsig.SelMint):       true,
+	noteTopic(evmsig.SelMintAmount): true,
+	noteTopic(evmsig.SelMint128):    true,
+	noteTopic(evmsig.SelBurn):       true,
+	noteTopic(evmsig.SelBurnOf):     true,
+	noteTopic(evmsig.SelBurn128):    true,
+}
+
+// noteTopic is the first topic of the anonymous LogNote of a call (dappsys): its selector.
+func noteTopic(s evmsig.Selector) (topic common.Hash) {
+	copy(topic[:], s[:])
+	return topic
 }
 
 type callAt struct {

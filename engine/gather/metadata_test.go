@@ -129,3 +129,21 @@ func TestSilentToken(t *testing.T) {
 		rc.Logs = []ethrpc.Log{{Address: common.Address{2}, Topics: []common.Hash{{9}}}}
 	})
 }
+
+// TestTokenEmitters: contracts whose events move tokens, in whatever form, are asked for their names.
+func TestTokenEmitters(t *testing.T) {
+	f := func(topic common.Hash, want bool) {
+		t.Helper()
+		rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: common.Address{7}, Topics: []common.Hash{topic}}}}
+		if got := tokenEmitters(rc, 9); (len(got) == 1) != want {
+			t.Errorf("%s: %v", topic, got)
+		}
+	}
+	f(evmsig.TopicTransfer, true)
+	f(evmsig.TopicIssueAmount, true)
+	f(evmsig.TopicRedeemAmount, true)
+	f(common.HexToHash("0x40c10f1900000000000000000000000000000000000000000000000000000000"), true) // mint(address,uint256)
+	f(common.HexToHash("0x42966c6800000000000000000000000000000000000000000000000000000000"), true) // burn(uint256)
+	f(common.HexToHash("0x40c10f1900000000000000000000000000000000000000000000000000000001"), false)
+	f(common.HexToHash("0xa9059cbb00000000000000000000000000000000000000000000000000000000"), false) // a transfer has an event of its own
+}

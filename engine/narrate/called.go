@@ -34,7 +34,11 @@ func (a *headlineWriter) calledHeadline(o *classify.Opinion, via string) string 
 	if s := a.movedHeadline(); s != "" {
 		return s
 	}
-	return "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry) + a.unmoved()
+	s := "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry)
+	if len(a.Out) > 0 {
+		s += " with " + a.legs(a.Out) // too little to pay for anything
+	}
+	return s + a.unmoved()
 }
 
 // unmoved says that a call moved nothing, where logs, calls and state agree on it.
@@ -99,24 +103,25 @@ func (a *headlineWriter) systemHeadline() string {
 
 // movesByName are the acts that mean a movement of tokens.
 var movesByName = map[facts.Act]bool{
-	facts.ActSwap:      true,
-	facts.ActTransfer:  true,
-	facts.ActMint:      true,
-	facts.ActMintNFT:   true,
-	facts.ActBurn:      true,
-	facts.ActClaim:     true,
-	facts.ActWithdraw:  true,
-	facts.ActVaultIn:   true,
-	facts.ActVaultOut:  true,
-	facts.ActSupply:    true,
-	facts.ActBorrow:    true,
-	facts.ActRepay:     true,
-	facts.ActAddLiq:    true,
-	facts.ActRemoveLiq: true,
-	facts.ActStake:     true,
-	facts.ActUnstake:   true,
-	facts.ActNFTSale:   true,
-	facts.ActBridgeOut: true,
+	facts.ActSwap:       true,
+	facts.ActTransfer:   true,
+	facts.ActMint:       true,
+	facts.ActMintNFT:    true,
+	facts.ActBurn:       true,
+	facts.ActClaim:      true,
+	facts.ActClaimStake: true,
+	facts.ActWithdraw:   true,
+	facts.ActVaultIn:    true,
+	facts.ActVaultOut:   true,
+	facts.ActSupply:     true,
+	facts.ActBorrow:     true,
+	facts.ActRepay:      true,
+	facts.ActAddLiq:     true,
+	facts.ActRemoveLiq:  true,
+	facts.ActStake:      true,
+	facts.ActUnstake:    true,
+	facts.ActNFTSale:    true,
+	facts.ActBridgeOut:  true,
 }
 
 // allowanceCalls change an allowance and log it, as a rule.

@@ -365,3 +365,19 @@ func TestHeadlinesOfRecorded(t *testing.T) {
 		t.Errorf("%s is not among the recordings", hash)
 	}
 }
+
+// TestCalledForDust: a call that only carried coin of no worth got nothing of what its function is
+// named after.
+func TestCalledForDust(t *testing.T) {
+	f := func(signature string, value int64, want string) {
+		t.Helper()
+		s := scene.New(&scene.Vault, value, scene.Input(signature))
+		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+			t.Errorf("%s, %d wei: %s, want %s", signature, value, got, want)
+		}
+	}
+	f("getReward()", 0, "Called function 0x3d18b912 of 0x7a17…7a17; no tokens moved")
+	f("getReward()", 1, "Called function 0x3d18b912 of 0x7a17…7a17 with 1 wei; no tokens moved")
+	f("getReward()", 3, "Called function 0x3d18b912 of 0x7a17…7a17 with 3 wei; no tokens moved")
+	f("claim()", 3, "Called function 0x4e71d92d of 0x7a17…7a17 with 3 wei; no tokens moved")
+}

@@ -36,7 +36,7 @@ func (a *headlineWriter) summarise() string {
 	switch {
 	case a.InnerFailed && a.ordered() && len(a.Out)+len(a.In) == 0:
 		return "Inner act failed, the transaction itself succeeded: tried to " + a.sayAsked(a.Actor, a.Ordered) + a.onBehalf()
-	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
+	case o.OnlyCalled && len(worthTelling(a.Out))+len(a.In) == 0:
 		return a.calledHeadline(o, via) + a.onBehalf() + a.costTail()
 	case o.Act == facts.ActNote, o.Act == facts.ActTransfer && a.NoCodeRan():
 		return a.sumNote()
