@@ -27,8 +27,8 @@ func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
 	return payee, false
 }
 
-// CallBehind is the call that emitted the event of a transfer, without delegation. Where the trace
-// has no logs it is the only call of the token that may write.
+// CallBehind is the call that emitted the event of a transfer, without delegation; nil if it is not
+// known. Where the trace has no logs they stand at the only call of their emitter, or at the root.
 func (a *Reading) CallBehind(t *flow.Transfer) *trace.Frame {
 	if a.Tree == nil || t.Log < 0 {
 		return nil
@@ -36,16 +36,12 @@ func (a *Reading) CallBehind(t *flow.Transfer) *trace.Frame {
 	if a.emitters == nil {
 		a.findEmitters()
 	}
-	if f := a.emitters[t.Log]; f != nil || a.Tree.HasLogs {
-		return f
-	}
-	return a.onlyCalls[t.Token]
+	return a.emitters[t.Log]
 }
 
-// findEmitters lists the calls behind the logs of the receipt and, where the trace has no logs,
-// the contracts that were called once.
+// findEmitters lists the calls behind the logs of the receipt.
 func (a *Reading) findEmitters() {
-	a.emitters, a.onlyCalls = map[int]*trace.Frame{}, map[common.Address]*trace.Frame{}
+	a.emitters = map[int]*trace.Frame{}
 	for _, f := range a.Tree.Frames {
 		call := f
 		for (call.Kind == trace.DelegateCall || call.Kind == trace.CallCode) && call.Parent != nil {
@@ -56,13 +52,6 @@ func (a *Reading) findEmitters() {
 				a.emitters[at] = call
 			}
 		}
-		if f.Kind != trace.Call || f.Status != trace.OK || !f.HasTo {
-			continue
-		}
-		if _, again := a.onlyCalls[f.To]; again {
-			f = nil
-		}
-		a.onlyCalls[call.To] = f
 	}
 }
 
