@@ -181,7 +181,7 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	t.Logf("%v; %d calls, faults %v", counts, calls, injected)
-	if counts["equal"] == 0 || len(injected) < 5 {
+	if counts["equal"] == 0 || len(injected) == 0 {
 		t.Errorf("nothing was shown: %v, %v", counts, injected)
 	}
 }

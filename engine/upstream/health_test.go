@@ -150,6 +150,7 @@ func TestWatch(t *testing.T) {
 				t.Errorf("%s: ready %v after %d requests", name, c.Ready(), n.asked())
 			}
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			if rounds := len(told); c.Ready() == nil || rounds < 100 || rounds > 130 || n.asked() > watchChains*rounds {
 				t.Errorf("%s: %d rounds, %d requests in an hour", name, rounds, n.asked())
 			}
