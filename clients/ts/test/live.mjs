@@ -6,7 +6,7 @@ const client = new Txlens({ baseUrl })
 const result = await client.explain({ txHash, chainId: 1 })
 const events = []
 let streamed
-for await (const e of client.stream({ txHash, chainId: 1, view: 'summary' })) {
+for await (const e of client.stream({ txHash, chainId: 1, view: 'summary', fresh: true })) {
   if (events.at(-1) !== e.type) events.push(e.type)
   streamed = e
 }
