@@ -179,20 +179,25 @@ func TestReportedNeighbours(t *testing.T) {
 	golden.Compare(t, "testdata/reported_neighbours.txt", []byte(b.String()))
 }
 
-// TestReported: what transactions of bug reports are told as.
-func TestReported(t *testing.T) {
+// reportedCases returns a check of what is rendered of the result of one case.
+func reportedCases(t *testing.T, render func(*api.Result) string) func(name, want string) {
 	_, all := reportedIn(t, "cases")
-	f := func(name, want string) {
+	return func(name, want string) {
 		t.Helper()
 		r := all[name]
 		if r == nil {
 			t.Errorf("no file %s", name)
 			return
 		}
-		if got := told(r.explain(t)); got != want {
+		if got := render(r.explain(t)); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
 		}
 	}
+}
+
+// TestReported: what transactions of bug reports are told as.
+func TestReported(t *testing.T) {
+	f := reportedCases(t, told)
 	f("decrease_allowance", "success approval/: Reduced the allowance of 0x13ac…3edf by 50 USDC to 100 USDC")
 	f("decrease_approval", "success approval/: Reduced the allowance of 0x13ac…3edf by 50 USDC to 100 USDC")
 	f("deposit_event_no_wrapper", "success other/contract_call: Called function 0xf57d585b of 0x6463…7754; no tokens moved")
@@ -212,8 +217,8 @@ func TestReported(t *testing.T) {
 	f("delegate_child_wrong_from", "success other/claim: Claimed 2 ETH")
 	f("selfdestruct_stale", "success other/payment: Paid 1 ETH to 0x6958…2604")
 	f("setcode_reverted", `reverted other/contract_call: Failed attempt to call initialize of 0x5ca6…8455: reverted: "not allowed"; `+
-		"all the same 0x5ca6…8455 runs the code of 0x93fd…7602 from now on"+
-		" | account_delegation: an EIP-7702 authorization names the code of 0x93fd…7602, unidentified; code that an account runs may move all it holds")
+		"what remains: 0x5ca6…8455 runs the code of 0x93fd…7602 from now on"+
+		" | account_delegation: an EIP-7702 authorization names the code of 0x93fd…7602, unlabelled; code that an account runs may move all it holds")
 	f("safe_rejection", "success other/safe: Rejected a queued transaction by using up its nonce and moved nothing, for Safe 0x2dd5…4cba")
 	f("safe_zero_send", "success transfer/: Sent 0 ETH to 0x8146…c668, by a call without data, for Safe 0x2dd5…4cba")
 	f("nested_safe", "success transfer/: Sent 2,500 USDC to 0x8146…c668, for Safe 0x95f2…de16")
@@ -254,18 +259,7 @@ func TestReported(t *testing.T) {
 // TestReportedBalances: what the sender of a reported transaction has more or less of at the
 // end, in tokens.
 func TestReportedBalances(t *testing.T) {
-	_, all := reportedIn(t, "cases")
-	f := func(name, want string) {
-		t.Helper()
-		r := all[name]
-		if r == nil {
-			t.Errorf("no file %s", name)
-			return
-		}
-		if got := senderTokens(r.explain(t)); got != want {
-			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
-		}
-	}
+	f := reportedCases(t, senderTokens)
 	f("transfer_logged_twice", "-3 TWX")
 	f("burn_logged_twice", "-3 TWC")
 	f("erc20_value_indexed", "-5 IDX")

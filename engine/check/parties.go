@@ -39,17 +39,11 @@ type payment struct {
 }
 
 func newInspection(f *Facts) *inspection {
-	l := &inspection{Facts: f, byPath: map[string]*trace.Frame{}, frameOf: map[int]*trace.Frame{}}
+	l := &inspection{Facts: f, byPath: map[string]*trace.Frame{}}
 	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
 		return l
 	}
-	for _, x := range f.Tree.Frames {
-		for i := range x.Logs {
-			if r := x.Logs[i].Receipt; r >= 0 {
-				l.frameOf[r] = x
-			}
-		}
-	}
+	l.frameOf = f.Tree.LogFrames()
 	l.payments()
 	l.owned()
 	return l

@@ -97,7 +97,7 @@ func (a *attack) story(h *hit, victims []common.Address) verdict.Sentence {
 	case "flash_vote":
 		return say(verdict.CauseBorrowedVotes, faulty)
 	}
-	return say(verdict.CauseUnpaid, a.lostBy(victim), victim)
+	return say(verdict.CauseUnpaid, victim, a.lostBy(victim))
 }
 
 // lostBy lists what an account lost; what the side gained, where its own ledger does not

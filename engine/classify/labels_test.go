@@ -1,13 +1,14 @@
 package classify_test
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/engine/decode"
+	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/label"
@@ -22,7 +23,7 @@ func TestReportedAddress(t *testing.T) {
 	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("approve(address,uint256)", scene.Bot, maxUint)).
 		Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Bot}, maxUint)
 	plain, _ := raised(t, s.Facts(t))
-	// A reported spender is as unknown as before: the words of the other flags stay.
+	// A reported spender is no longer unlabelled; the other flags stay.
 	_, before := raised(t, s.Facts(t))
 	for _, c := range []label.Confidence{label.Scraped, label.Curated} {
 		reported := s.Facts(t)
@@ -31,8 +32,10 @@ func TestReportedAddress(t *testing.T) {
 		if want := slices.Concat([]string{"approval_to_reported"}, plain, []string{"reported_address"}); !slices.Equal(flags, want) {
 			t.Errorf("%v, want %v\n%s", flags, want, all)
 		}
-		if a, b := strings.Count(fmt.Sprint(before), ", unidentified,"), strings.Count(fmt.Sprint(all), ", unidentified,"); a != 1 || b != a {
-			t.Errorf("an unknown spender is called so %d times before and %d times after:\n%s", a, b, all)
+		unlabelled := func(text string) bool { return strings.Contains(text, ", unlabelled,") }
+		may := func(text string) int { return strings.Count(text, "may spend any amount") }
+		if !unlabelled(before) || unlabelled(all) || may(before) != 1 || may(all) != 1 {
+			t.Errorf("the spender is unlabelled before and has a label after:\n%s\n%s", before, all)
 		}
 	}
 	if !slices.Contains(plain, "unlimited_approval") {
@@ -205,14 +208,14 @@ func TestApprovalToReported(t *testing.T) {
 	f("of a contract", false, scene.Friend, scene.Bot, 5)
 }
 
-// TestSanctionedAddress: an address of the list raises a flag and stays unknown otherwise.
+// TestSanctionedAddress: an address of the list raises a flag, vouches for nothing, and is not called unlabelled.
 func TestSanctionedAddress(t *testing.T) {
 	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("approve(address,uint256)", scene.Bot, maxUint)).
 		Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Bot}, maxUint)
 	c := s.Facts(t)
 	c.Labels[scene.Bot] = label.Label{Name: "OFAC: listed", Category: label.Sanctioned, Source: "ofac", Confidence: label.Curated}
 	flags, all := raised(t, c)
-	if !slices.Equal(flags, []string{"unlimited_approval", "sanctioned_address"}) || !strings.Contains(fmt.Sprint(all), ", unidentified,") {
+	if !slices.Equal(flags, []string{"unlimited_approval", "sanctioned_address"}) || !strings.Contains(all, "may spend any amount") || strings.Contains(all, "unlabelled") {
 		t.Errorf("%v\n%s", flags, all)
 	}
 }
@@ -267,4 +270,37 @@ func TestFakeAirdrop(t *testing.T) {
 	})
 	f("transfers of nothing", false, label.Token{Symbol: "win-eth.xyz"}, false, 5, func(c *facts.Input) { c.Flow.Transfers[0].Amount = new(big.Int) })
 	f("a version", false, label.Token{Symbol: "v2.0", Name: "Pool No.5 Inc."}, false, 9)
+}
+
+// TestAccusedIsNotUnlabelled: the risks of rights say "unlabelled" of an account without a label,
+// and not of one whose label accuses it.
+func TestAccusedIsNotUnlabelled(t *testing.T) {
+	f := func(risk string, input func(testing.TB) *facts.Input) {
+		t.Helper()
+		accused := input(t)
+		accused.Labels[scene.Bot] = label.Label{Name: "OFAC: listed", Category: label.Sanctioned, Source: "ofac", Confidence: label.Curated}
+		for _, c := range []struct {
+			in         *facts.Input
+			unlabelled bool
+		}{{input(t), true}, {accused, false}} {
+			_, all := raised(t, c.in)
+			if !strings.Contains(all, risk+": ") || strings.Contains(all, ", unlabelled") != c.unlabelled {
+				t.Errorf("unlabelled %t is wanted in\n%s", c.unlabelled, all)
+			}
+		}
+	}
+	f("operator_approval", scene.New(scene.At(scene.Nft), 0, nil2()).
+		Log(scene.Nft, "ApprovalForAll(address,address,bool)", []any{scene.User, scene.Bot}, true).Facts)
+	bulk := scene.New(scene.At(scene.Vault), 0, nil2())
+	for _, token := range []common.Address{scene.Usdc, scene.Weth, scene.Vault} {
+		bulk.Log(token, "Approval(address,address,uint256)", []any{scene.User, scene.Bot}, 5)
+	}
+	f("bulk_approvals", bulk.Facts)
+	f("account_delegation", func(t testing.TB) *facts.Input {
+		s := scene.New(scene.At(scene.User), 0, nil)
+		s.Tx.Authorizations = make([]ethrpc.Authorization, 1)
+		in, who := s.Facts(t), scene.Friend
+		in.Authorizations = []decode.Authorization{{Authority: &who, Delegate: scene.Bot, ChainID: big.NewInt(1), Outcome: decode.Applied}}
+		return in
+	})
 }

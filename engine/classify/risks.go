@@ -38,6 +38,14 @@ func flag(f verdict.Flag, why verdict.Form, args ...verdict.Arg) verdict.Risk {
 	return verdict.Risk{Flag: f, Why: verdict.Say(why, args...)}
 }
 
+// either is the first form if is, else the second one.
+func either(is bool, first, second verdict.Form) verdict.Form {
+	if is {
+		return first
+	}
+	return second
+}
+
 func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
 	for _, g := range a.Grants() {
 		if g.Revoke || !ownGrant(a, &g) {
@@ -49,13 +57,13 @@ func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
 				verdict.Who(g.Spender), verdict.Stated(l.Source), verdict.Symbol(g.Token), verdict.Who(g.Owner),
 			))
 		}
-		known := a.HasLabel(g.Spender)
+		known, unlabelled := a.HasLabel(g.Spender), a.Unlabelled(g.Spender)
 		args := []verdict.Arg{verdict.Who(g.Spender), verdict.Symbol(g.Token), verdict.Who(g.Owner)}
 		switch {
 		case g.Operator && !known:
-			risks = append(risks, flag(verdict.OperatorApproval, verdict.OperatorMayMoveAll, args...))
-		case g.Unlimited() && !known:
-			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.UnknownMaySpendAll, args...))
+			risks = append(risks, flag(verdict.OperatorApproval, either(unlabelled, verdict.UnlabelledMayMoveAll, verdict.MayMoveAll), args...))
+		case g.Unlimited() && unlabelled:
+			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.UnlabelledMaySpendAll, args...))
 		case g.Unlimited():
 			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.MaySpendAll, args...))
 		}
@@ -66,7 +74,7 @@ func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
 // bulk is the number of tokens from which approvals of one owner to one spender are many.
 const bulk = 3
 
-// riskBulkApprovals: one owner lets one spender whom no label knows use several tokens, as a
+// riskBulkApprovals: one owner lets one unlabelled spender use several tokens, as a
 // page that drains accounts asks for in one signature.
 func riskBulkApprovals(a *facts.Reading) (risks []verdict.Risk) {
 	type pair struct{ owner, spender common.Address }
@@ -86,8 +94,9 @@ func riskBulkApprovals(a *facts.Reading) (risks []verdict.Risk) {
 	}
 	for _, p := range order {
 		if n := len(tokens[p]); n >= bulk {
+			form := either(a.Unlabelled(p.spender), verdict.UnlabelledMaySpendSeveral, verdict.MaySpendSeveral)
 			count := verdict.Count{N: n, Of: verdict.OfTokens}
-			risks = append(risks, flag(verdict.BulkApprovals, verdict.UnknownMaySpendSeveral, verdict.Who(p.spender), count, verdict.Who(p.owner)))
+			risks = append(risks, flag(verdict.BulkApprovals, form, verdict.Who(p.spender), count, verdict.Who(p.owner)))
 		}
 	}
 	return risks
@@ -137,7 +146,8 @@ func riskDelegation(a *facts.Reading) (risks []verdict.Risk) {
 			break
 		}
 		if !a.HasLabel(d) {
-			risks = append(risks, flag(verdict.AccountDelegation, verdict.DelegatesToUnknown, verdict.Who(d)))
+			form := either(a.Unlabelled(d), verdict.DelegatesToUnlabelled, verdict.DelegatesTo)
+			risks = append(risks, flag(verdict.AccountDelegation, form, verdict.Who(d)))
 		}
 	}
 	return risks

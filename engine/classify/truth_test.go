@@ -123,7 +123,7 @@ func TestAuthorizations(t *testing.T) {
 	one := func(who, to common.Address, o decode.Outcome, why string) decode.Authorization {
 		return decode.Authorization{Authority: &who, Delegate: to, ChainID: big.NewInt(1), Outcome: o, Why: why}
 	}
-	const risk = "account_delegation: an EIP-7702 authorization names the code of 0x7a17…7a17, unidentified"
+	const risk = "account_delegation: an EIP-7702 authorization names the code of 0x7a17…7a17, unlabelled"
 	f("1 EIP-7702 authorization: 0xf00d…f00d runs the code of 0x7a17…7a17 from now on",
 		"Applied an EIP-7702 authorization: 0xf00d…f00d runs the code of 0x7a17…7a17 from now on", risk, one(scene.Friend, scene.Vault, decode.Applied, ""))
 	f("2 EIP-7702 authorizations: 0xf00d…f00d runs no code any more",

@@ -30,29 +30,15 @@ func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
 // CallBehind is the call that emitted the event of a transfer, without delegation; nil if it is not
 // known. Where the trace has no logs they stand at the only call of their emitter, or at the root.
 func (a *Reading) CallBehind(t *flow.Transfer) *trace.Frame {
-	if a.Tree == nil || t.Log < 0 {
-		return nil
-	}
-	if a.emitters == nil {
-		a.findEmitters()
-	}
-	return a.emitters[t.Log]
+	return a.logFrame(t.Log).EnclosingCall()
 }
 
-// findEmitters lists the calls behind the logs of the receipt.
-func (a *Reading) findEmitters() {
-	a.emitters = map[int]*trace.Frame{}
-	for _, f := range a.Tree.Frames {
-		call := f
-		for (call.Kind == trace.DelegateCall || call.Kind == trace.CallCode) && call.Parent != nil {
-			call = call.Parent
-		}
-		for i := range f.Logs {
-			if at := f.Logs[i].Receipt; at >= 0 {
-				a.emitters[at] = call
-			}
-		}
+// logFrame is the frame that emitted a log of the receipt; nil where none is known.
+func (a *Reading) logFrame(log int) *trace.Frame {
+	if a.logFrames == nil {
+		a.logFrames = a.Tree.LogFrames()
 	}
+	return a.logFrames[log]
 }
 
 // takenByToken reports whether what was burnt of a leg is what a token took of a transfer to

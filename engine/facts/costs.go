@@ -44,7 +44,6 @@ type costFinder struct {
 	costs     []Cost
 	moves     map[int]bool // indices of Flow.Moves
 	transfers map[int]bool // indices of Flow.Transfers
-	logFrames map[int]*trace.Frame
 }
 
 // setCostsAside finds the costs of execution and takes their movements out of the flow. It
@@ -100,23 +99,6 @@ func (c *costFinder) payable(t *flow.Transfer) bool {
 	return t.Standard == flow.ERC20 && !c.NoLogs
 }
 
-// frameOf is the frame that has a log of the receipt; nil where none does.
-func (c *costFinder) frameOf(log int) *trace.Frame {
-	if c.logFrames == nil {
-		c.logFrames = map[int]*trace.Frame{}
-		if c.Tree != nil {
-			for _, f := range c.Tree.Frames {
-				for i := range f.Logs {
-					if at := f.Logs[i].Receipt; at >= 0 {
-						c.logFrames[at] = f
-					}
-				}
-			}
-		}
-	}
-	return c.logFrames[log]
-}
-
 // operations are the costs of ERC-4337: what fills a deposit while an operation is checked,
 // what the bundler gets, and what a paymaster does for its own account.
 func (c *costFinder) operations() {
@@ -155,7 +137,7 @@ func (c *costFinder) operations() {
 			continue
 		}
 		if phases != nil {
-			if f := c.frameOf(t.Log); f != nil && phases[f.Index] == phasePaymaster {
+			if f := c.logFrame(t.Log); f != nil && phases[f.Index] == phasePaymaster {
 				c.transfer(CostPaymaster, i)
 				continue
 			}
@@ -191,7 +173,7 @@ func (c *costFinder) safes() {
 			coin[m.Frame] = i
 		}
 	}
-	token := map[*trace.Frame]int{}
+	payers := map[*trace.Frame]common.Address{} // the Safes, of the calls that pay in a token
 	for _, f := range c.Tree.Frames {
 		safe := f.To
 		if f.Kind == trace.DelegateCall {
@@ -209,19 +191,26 @@ func (c *costFinder) safes() {
 			c.move(CostRefund, i)
 			continue
 		}
-		if len(token) == 0 {
-			for i := range c.Flow.Transfers {
-				if g := c.frameOf(c.Flow.Transfers[i].Log); g != nil {
-					token[g] = i
-				}
-			}
+		payers[pay] = safe
+	}
+	c.tokenRefunds(payers)
+}
+
+// tokenRefunds are the transfers that Safes made for their refunds: inside of the call of the
+// token, which may run its code behind a proxy.
+func (c *costFinder) tokenRefunds(payers map[*trace.Frame]common.Address) {
+	if len(payers) == 0 {
+		return
+	}
+	for i := range c.Flow.Transfers {
+		t := &c.Flow.Transfers[i]
+		if !c.payable(t) {
+			continue
 		}
-		for g, end := pay, false; !end; {
-			if i, ok := token[g]; ok && c.payable(&c.Flow.Transfers[i]) && c.Flow.Transfers[i].From == safe {
+		for f := c.logFrame(t.Log); f != nil; f = f.Parent {
+			if safe, ok := payers[f]; ok && f.To == t.Token && safe == t.From {
 				c.transfer(CostRefund, i)
-			}
-			if end = len(g.Children) != 1; !end { // a token behind a proxy
-				g = g.Children[0]
+				break
 			}
 		}
 	}
@@ -267,13 +256,7 @@ func (c *costFinder) feeTokens() {
 	if c.Chain == nil || c.Receipt == nil || c.NoLogs || !c.Chain.Stack.TxType(c.Tx.Type).FeeInToken {
 		return
 	}
-	outside := map[int]bool{}
-	known := c.Tree != nil && c.Tree.HasLogs && c.Tree.Source != trace.SourceReceipt
-	if known {
-		for _, at := range c.Tree.Loose {
-			outside[at] = true
-		}
-	}
+	outside, known := c.outsideCalls()
 	takers := c.Chain.Stack.TokenFeeTakers()
 	if !known && !c.feeCredits(outside) {
 		c.feeEnds(takers, outside)
@@ -287,6 +270,19 @@ func (c *costFinder) feeTokens() {
 			c.transfer(CostFeeToken, i)
 		}
 	}
+}
+
+// outsideCalls are the receipt positions of the logs that no call of the trace emitted. It
+// reports whether the trace tells.
+func (c *costFinder) outsideCalls() (logs map[int]bool, known bool) {
+	logs = map[int]bool{}
+	known = c.Tree != nil && c.Tree.HasLogs && c.Tree.Source != trace.SourceReceipt
+	if known {
+		for _, at := range c.Tree.Loose {
+			logs[at] = true
+		}
+	}
+	return logs, known
 }
 
 // maxFeeCredits is how many receive a part of what was taken for the fee: the payer gets the rest
@@ -347,14 +343,23 @@ func (c *costFinder) feeEnds(takers []common.Address, outside map[int]bool) {
 	}
 }
 
-// sponsor are the tokens that the sender gave the account that paid the fee of the chain
-// in its place.
+// sponsor are the tokens that the account which paid the fee of the chain in the sender's
+// place took from the sender. What a call of the sender, or of a contract that it called, asks
+// to send there pays for something else: a merchant may pay the fee of a customer.
 func (c *costFinder) sponsor() {
-	if c.Flow.Fee == nil || c.Flow.Fee.Payer == c.Sender || c.Flow.Fee.Total == nil || c.Flow.Fee.Total.Sign() == 0 {
+	fee := c.Flow.Fee
+	if fee == nil || fee.Payer == c.Sender || fee.Total == nil || fee.Total.Sign() == 0 {
 		return
 	}
+	outside, _ := c.outsideCalls()
 	for i := range c.Flow.Transfers {
-		if t := &c.Flow.Transfers[i]; c.payable(t) && t.From == c.Sender && t.To == c.Flow.Fee.Payer {
+		t := &c.Flow.Transfers[i]
+		if !c.payable(t) || t.From != c.Sender || t.To != fee.Payer {
+			continue
+		}
+		f := c.CallBehind(t)
+		payee, ok := c.AskedPayee(t)
+		if outside[t.Log] || f != nil && f.Parent != nil && f.From == fee.Payer || ok && payee != fee.Payer {
 			c.transfer(CostSponsor, i)
 		}
 	}

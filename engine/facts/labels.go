@@ -105,6 +105,12 @@ func (a *Reading) HasLabel(addr common.Address) bool {
 		(l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract")
 }
 
+// Unlabelled reports whether no label says who an address is. An accusing label says what it is
+// accused of, so such an address is neither unlabelled nor vouched for by a label.
+func (a *Reading) Unlabelled(addr common.Address) bool {
+	return !a.HasLabel(addr) && !a.LabelOf(addr).Accuses()
+}
+
 // OtherEnd is the chain at the other end of a rollup's own bridge.
 func (a *Reading) OtherEnd(slug string) string {
 	name, ok := strings.CutSuffix(slug, "_bridge")

@@ -95,11 +95,11 @@ type Reading struct {
 	Trader   common.Address // the contract whose movements count, when not the actor's own
 	Sandwich *Sandwich      // nil: none, or not looked for
 
-	Changes  map[common.Address]*flow.Change
-	pools    map[common.Address]bool        // emitters of pool and vault events
-	tokens   map[common.Address]bool        // contracts that moved as tokens
-	supply   map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
-	emitters map[int]*trace.Frame           // the calls behind the logs of the receipt; lazy
+	Changes   map[common.Address]*flow.Change
+	pools     map[common.Address]bool        // emitters of pool and vault events
+	tokens    map[common.Address]bool        // contracts that moved as tokens
+	supply    map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
+	logFrames map[int]*trace.Frame           // that emitted the logs of the receipt; lazy
 
 	abbreviate    sync.Once
 	abbreviations *api.Abbreviations // of every address that a sentence may name

@@ -114,7 +114,7 @@ func (a *Reading) named(f *trace.Frame, user common.Address) bool {
 }
 
 // carriedByCalldata reads the calldata of the transaction, where there is no trace that shows it.
-// What nothing moved by may have failed.
+// A call that moved nothing may have failed, so it is not read.
 func (a *Reading) carriedByCalldata() []carried {
 	if a.Tx.To == nil || a.Tree != nil && a.Tree.Source != trace.SourceReceipt {
 		return nil

@@ -189,8 +189,9 @@ func (a *Reading) EmptyCall() bool {
 	return c != nil && c.HasTo && c.To != a.Actor && len(c.Input) == 0 && c.Value.Sign() == 0
 }
 
-// enterOrdered enters the call that an account was told to make and that firstCallOf passes
-// over: one without value or data, to itself, or of code that runs as the account.
+// enterOrdered makes the call that the owners of an account signed the call to explain, where
+// firstCallOf skips it: it has no value and no data, or its target is the account itself, or it
+// runs the code of another contract as the account.
 func (a *Reading) enterOrdered() {
 	c := a.Ordered
 	if c == nil {

@@ -44,9 +44,9 @@ type computation struct {
 	fake   map[common.Address]bool // see fakes
 	kinds  tokenKinds
 
-	repeated map[int]bool // see repeats
-	twins    *booked      // see bookOnce
-	emitters map[int]*trace.Frame
+	repeated  map[int]bool         // see repeats
+	twins     *booked              // see bookOnce
+	logFrames map[int]*trace.Frame // see emittedBy
 }
 
 // Compute derives all movements of one transaction. It only reads its input and never

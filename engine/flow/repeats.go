@@ -180,25 +180,10 @@ type movedKey struct {
 // emittedBy is the call that emitted a log of the receipt; nil if the trace does not tell.
 // Code that is run for another contract belongs to the call of that contract.
 func (c *computation) emittedBy(pos int) *trace.Frame {
-	if c.emitters == nil {
-		c.emitters = map[int]*trace.Frame{}
-		if c.Tree != nil {
-			for _, f := range c.Tree.Frames {
-				for i := range f.Logs {
-					c.emitters[f.Logs[i].Receipt] = callOf(f)
-				}
-			}
-		}
+	if c.logFrames == nil {
+		c.logFrames = c.Tree.LogFrames()
 	}
-	return c.emitters[pos]
-}
-
-// callOf is the call in whose account the code of a frame ran.
-func callOf(f *trace.Frame) *trace.Frame {
-	for (f.Kind == trace.DelegateCall || f.Kind == trace.CallCode) && f.Parent != nil {
-		f = f.Parent
-	}
-	return f
+	return c.logFrames[pos].EnclosingCall()
 }
 
 // nearRepeats are the events right behind an equal one.

@@ -1,7 +1,6 @@
 package narrate
 
 import (
-	"encoding/hex"
 	"math/big"
 	"strings"
 
@@ -80,7 +79,7 @@ func (a Words) sayAsked(who common.Address, c *facts.InnerCall) string {
 	case len(c.Input) < 4:
 		s = "call " + a.Who(c.To)
 	case s == "":
-		s = "call " + a.nameOfInput(c.Input) + " of " + a.Who(c.To)
+		s = "call " + a.functionIn(c.Input) + " of " + a.Who(c.To)
 	}
 	if coin {
 		s += " with " + a.Amount(flow.TokenKey{}, c.Value)
@@ -93,14 +92,4 @@ func orZero(n *big.Int) *big.Int {
 		return new(big.Int)
 	}
 	return n
-}
-
-// nameOfInput names the function of calldata that no frame has: as the rules know it, else by
-// its selector.
-func (a Words) nameOfInput(input []byte) string {
-	if c := a.Registry.Call(input); c != nil {
-		name, _, _ := strings.Cut(c.Signature, "(")
-		return name
-	}
-	return "function 0x" + hex.EncodeToString(input[:4])
 }

@@ -424,6 +424,58 @@ func TestSponsor(t *testing.T) {
 	f(scene.User, "transfer: Sent 7 USDC to 0x9a1e…9a1e; 0.02 USDC went to 0x9a57…9a57 as a fee of the token")
 }
 
+// TestSponsorIsPaid: who pays the fee of a customer is paid for something else by what the
+// customer's calls send, and for the fee by what it takes itself.
+func TestSponsorIsPaid(t *testing.T) {
+	ch, _ := chain.ByID(324)
+	native, boot := *ch.Stack.NativeToken(), *ch.Stack.Fee(chain.Latest).Prepaid
+	f := func(to common.Address, input []byte, pay func(s *costScene) *trace.Frame, cost bool) {
+		t.Helper()
+		s := newCostScene(t, 324, to, input)
+		s.transfer(s.root, native, sponsor, boot, 900)
+		s.transfer(pay(s), scene.Usdc, scene.User, sponsor, 7_000000)
+		s.transfer(s.root, native, boot, sponsor, 400)
+		if a, _, _ := s.judge(); (len(a.Costs) == 1) != cost {
+			t.Errorf("costs %+v, want one %t", a.Costs, cost)
+		}
+	}
+	taking := scene.Input("transferFrom(address,address,uint256)", scene.User, sponsor, 7_000000)
+	f(scene.Usdc, scene.Input("transfer(address,uint256)", sponsor, 7_000000), func(s *costScene) *trace.Frame { return s.root }, false)
+	f(scene.Router, nil, func(s *costScene) *trace.Frame { return s.call(s.root, scene.Router, scene.Usdc, 0, taking) }, false)
+	f(scene.Router, nil, func(s *costScene) *trace.Frame { return s.root }, false)
+	f(scene.Router, nil, func(s *costScene) *trace.Frame { return nil }, true) // no call of the trace took it
+	f(scene.Router, nil, func(s *costScene) *trace.Frame {
+		return s.call(s.call(s.root, boot, sponsor, 0, nil), sponsor, scene.Usdc, 0, taking)
+	}, true)
+}
+
+// TestTokenRefund: the refund of a Safe is what the token that it names moves of the Safe's,
+// also behind a proxy that makes other calls; what else moves in that call is none.
+func TestTokenRefund(t *testing.T) {
+	safe, other := scene.Addr(0x5afe), scene.Addr(0x07e2)
+	f := func(token, from common.Address, proxied, want bool) {
+		t.Helper()
+		s := newCostScene(t, 1, safe, scene.Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+			scene.User, 0, 320, 0, 0, 30000, 1, scene.Usdc, scene.Friend, 352, 0, 0))
+		s.call(s.root, safe, scene.User, 0, nil)
+		pay := s.call(s.root, safe, scene.Usdc, 0, scene.Input("transfer(address,uint256)", scene.Friend, 250000))
+		if proxied {
+			s.call(pay, scene.Usdc, game, 0, nil)
+			code := s.call(pay, scene.Usdc, game, 0, pay.Input)
+			code.Kind, pay = trace.DelegateCall, code
+		}
+		s.transfer(pay, token, from, scene.Friend, 250000)
+		s.log(s.root, safe, "ExecutionSuccess(bytes32,uint256)", []any{1}, 65)
+		if a, _, _ := s.judge(); (len(a.Costs) == 1) != want {
+			t.Errorf("costs %+v, want one %t", a.Costs, want)
+		}
+	}
+	f(scene.Usdc, safe, false, true)
+	f(scene.Usdc, safe, true, true)
+	f(scene.Usdc, scene.User, false, false)
+	f(other, safe, false, false)
+}
+
 // TestPaymentsAreNoCosts: what a Safe's own transaction pays who sent it is no refund, and
 // what an operation takes out of the entry point for its paymaster is no prefund.
 func TestPaymentsAreNoCosts(t *testing.T) {

@@ -107,13 +107,13 @@ func (a *headlineWriter) failedSummary() string {
 		s += ": " + a.why(f)
 	}
 	if stays := a.stays(); len(stays) > 0 {
-		s += "; all the same " + strings.Join(stays, "; ")
+		s += "; what remains: " + strings.Join(stays, "; ")
 	}
 	return s
 }
 
-// stays tells what a failed transaction did all the same, beside the fee: the chain applied it
-// before the call, or outside of it.
+// stays lists the effects that a failed transaction keeps, beside the fee: the chain applied
+// them before the call, or outside of it.
 func (a Words) stays() []string {
 	list := a.sayApplied(a.AuthorizationList())
 	if a.Flow == nil {
@@ -142,7 +142,7 @@ const maxStays = 4
 func (a *stepWriter) undone() string {
 	switch stays := a.stays(); {
 	case len(stays) > 0:
-		return "The effects of the call were undone; what stays: " + strings.Join(stays, "; ") + "."
+		return "The effects of the call were undone; what remains: " + strings.Join(stays, "; ") + "."
 	case a.mayStay():
 		return "The effects of the call were undone; whether its EIP-7702 authorizations were applied is not known."
 	case a.Flow != nil && a.Flow.Fee != nil && a.Flow.Fee.Total != nil && a.Flow.Fee.Total.Sign() == 0:

@@ -75,13 +75,7 @@ func argNumber(fail *decode.Failure, i int) *big.Int {
 func (a Words) tokenOfShortfall(f *trace.Frame, fail *decode.Failure, s *shortfall, have *big.Int) (common.Address, bool) {
 	switch {
 	case s.token == thrower:
-		for f != nil && (f.Kind == trace.DelegateCall || f.Kind == trace.CallCode) {
-			f = f.Parent
-		}
-		if f == nil {
-			return common.Address{}, false
-		}
-		return f.To, true
+		return f.EnclosingCall().To, true
 	case s.token >= 0:
 		text, _ := fail.Args[s.token].Value.(string)
 		return common.HexToAddress(text), common.IsHexAddress(text)

@@ -83,7 +83,7 @@ func (t *text) dealings() {
 		return
 	}
 	if len(d.Deals) > 0 {
-		t.heading("Paid and received by the sender's side")
+		t.heading("Exchanges with other accounts")
 	}
 	for _, x := range d.Deals {
 		t.wrapped("  "+pad(x.Frame, 8)+" ", strings.TrimRight(x.Target.Both()+" › "+x.Function, " ›"), "")

@@ -63,7 +63,7 @@ func pair(s *sheet, p party) addressCell { return addressCell{s, p} }
 type sheet struct {
 	*page
 	Title     string
-	Notice    string // what failed, of a partial result; what is not seen without a call trace
+	Notice    string // the failure of a partial result, or the limits of a result without a call trace
 	Headline  string
 	Tiles     []tile
 	Flags     []riskRow

@@ -22,7 +22,7 @@ var sources = map[string]string{
 	receiptAlone:              "none: made of transaction and receipt alone",
 }
 
-// withoutTrace says what is not seen without a call trace.
+// withoutTrace lists what a result without a call trace cannot contain.
 const withoutTrace = "No call trace: calls inside, native coin that contracts moved and failures that were caught are not seen."
 
 // untraced reports whether no source of a call trace was used.

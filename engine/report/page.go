@@ -136,7 +136,7 @@ func newPage(r *api.Result, b bounds) *page {
 				words = append(words, word)
 			}
 		}
-		p.Incident = strings.Join(words, ", ") + " (published by " + prose(k.Source, 60) + "; shown for reference, the rules do not use it)"
+		p.Incident = strings.Join(words, ", ") + " (published by " + prose(k.Source, 60) + ")"
 	}
 	p.known(r, b)
 	return p

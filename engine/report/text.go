@@ -209,7 +209,7 @@ func (t *text) facts() {
 		t.fact(name, fee)
 	}
 	t.fact("Gas used", p.Gas)
-	t.fact("Part", p.PartOf)
+	t.fact("Sequence", p.PartOf)
 	t.fact("Known as", p.Incident)
 }
 

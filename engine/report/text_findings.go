@@ -29,24 +29,27 @@ func (t *text) findings() {
 			if j == 0 {
 				name = "Evidence"
 			}
-			t.wrapped("    "+pad(name, nameWidth)+"· ", e.Claim+" ("+join2(e.Kind, e.Places)+")", "")
+			t.wrapped("    "+pad(name, findingWidth)+"· ", e.Claim+" ("+join2(e.Kind, e.Places)+")", "")
 		}
 		for j, a := range f.Revoke {
 			name := ""
 			if j == 0 {
 				name = "Revoke"
 			}
-			t.wrapped("    "+pad(name, nameWidth), "the right of "+inFull(a.Spender)+" over "+a.Token.Both()+" of "+a.Owner.Both(), "")
+			t.wrapped("    "+pad(name, findingWidth), "the right of "+inFull(a.Spender)+" over "+a.Token.Both()+" of "+a.Owner.Both(), "")
 		}
-		t.more("Recomputed", f.Check)
-		t.more("Made worse", f.Amplified)
+		t.more("Check", f.Check)
+		t.more("Aggravating", f.Amplified)
 		t.more("To confirm", strings.Join(f.Missing, "; "))
 	}
 }
 
+// findingWidth is the column of names in a finding.
+const findingWidth = 12
+
 func (t *text) more(name, value string) {
 	if value != "" {
-		t.wrapped("    "+pad(name, nameWidth), value, "")
+		t.wrapped("    "+pad(name, findingWidth), value, "")
 	}
 }
 
@@ -55,7 +58,7 @@ func (t *text) accused(name string, list []party) {
 		if i > 0 {
 			name = ""
 		}
-		t.wrapped("    "+pad(name, nameWidth), inFull(p), "")
+		t.wrapped("    "+pad(name, findingWidth), inFull(p), "")
 	}
 }
 

@@ -172,3 +172,29 @@ func (f *Frame) Path() string {
 	}
 	return string(path)
 }
+
+// EnclosingCall returns the call in whose context the code of f ran: f, or the nearest frame
+// above it that is no DELEGATECALL or CALLCODE. The call of a nil frame is nil.
+func (f *Frame) EnclosingCall() *Frame {
+	for f != nil && (f.Kind == DelegateCall || f.Kind == CallCode) && f.Parent != nil {
+		f = f.Parent
+	}
+	return f
+}
+
+// LogFrames maps positions in the receipt to the frames that emitted the logs. It is complete
+// after JoinLogs, and empty for a nil tree.
+func (t *Tree) LogFrames() map[int]*Frame {
+	out := map[int]*Frame{}
+	if t == nil {
+		return out
+	}
+	for _, f := range t.Frames {
+		for i := range f.Logs {
+			if at := f.Logs[i].Receipt; at >= 0 {
+				out[at] = f
+			}
+		}
+	}
+	return out
+}

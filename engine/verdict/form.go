@@ -9,13 +9,16 @@ const (
 	AsStated
 
 	// Risk flags.
-	OperatorMayMoveAll
+	MayMoveAll
+	UnlabelledMayMoveAll
 	MaySpendAll
-	UnknownMaySpendAll
+	UnlabelledMaySpendAll
 	MaySpendMoreThanSupply
-	UnknownMaySpendSeveral
+	MaySpendSeveral
+	UnlabelledMaySpendSeveral
 	ReportedMaySpend
-	DelegatesToUnknown
+	DelegatesTo
+	DelegatesToUnlabelled
 	OnlyZeroTransfers
 	LookalikeCounterparty
 	LookalikeToken

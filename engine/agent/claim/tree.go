@@ -92,29 +92,17 @@ func (ix *Index) donated(victims []api.Addr) bool {
 	if ix.c.Tree == nil || ix.c.Receipt == nil {
 		return false
 	}
-	own := ix.own(api.ShareInflation)
+	own, frames := ix.own(api.ShareInflation), ix.c.Tree.LogFrames()
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
 		if t.Log == flow.NoLog || !own[api.AddrOf(t.From)] || !slices.Contains(victims, api.AddrOf(t.To)) {
 			continue
 		}
-		if f := ix.frameOf(t.Log); f != nil && !inside(f, t.To) {
+		if f := frames[t.Log]; f != nil && !inside(f, t.To) {
 			return true
 		}
 	}
 	return false
-}
-
-// frameOf returns the frame that emitted a log of the receipt.
-func (ix *Index) frameOf(receipt int) *trace.Frame {
-	for _, f := range ix.c.Tree.Frames {
-		for i := range f.Logs {
-			if f.Logs[i].Receipt == receipt {
-				return f
-			}
-		}
-	}
-	return nil
 }
 
 func inside(f *trace.Frame, a common.Address) bool {
