@@ -26,14 +26,17 @@ const (
 	decisive                    // an exploit by itself
 )
 
-// rule is one pattern. Its place in the list is its rank as a cause: the first of the list
-// that fires names the cause of all.
+// rule is one pattern. Its place among the rules of all checks is its rank as a cause: the
+// first that fires names the cause of all.
 type rule struct {
-	name   string
-	cause  verdict.Cause
-	fires  func(*attack) []hit
-	proves bool // the calls that it finds show the cause, not only the outcome
-	alone  bool // it also looks at senders without contracts of their own
+	name         string
+	fires        func(*attack) []hit
+	words        func(*told) verdict.Sentence // what happened where it fires
+	proves       bool                         // the calls that it finds show the cause, not only the outcome
+	alone        bool                         // it also looks at senders without contracts of their own
+	owners       bool                         // its victims are owners, whose signatures or approvals were used
+	claims       bool                         // an earlier claim of the side would explain what it finds
+	blamesFaulty bool                         // its headline is about the faulty contract, if there is one, and not about the victim
 }
 
 // hit is one place where a rule fires.

@@ -16,15 +16,15 @@ import (
 // Rules by calls that a contract of others should not have made or taken.
 var (
 	callbackRules = []rule{
-		{name: "forged_callback", proves: true, cause: verdict.ByForgedCallback, fires: (*attack).forgedCallback, alone: true},
+		{name: "forged_callback", fires: (*attack).forgedCallback, words: says(verdict.CauseForgedCallback, ofFaulty), proves: true, alone: true},
 	}
 	callRules = []rule{
-		{name: "pull_embedded", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).pullEmbedded, alone: true},
-		{name: "arbitrary_call", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).arbitraryCall},
-		{name: "foreign_delegate", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).foreignDelegate},
-		{name: "forced_trades", proves: true, cause: verdict.ByPull, fires: (*attack).forcedTrades},
-		{name: "pull_named", proves: true, cause: verdict.ByPull, fires: (*attack).pullNamed, alone: true},
-		{name: "granted_approval", proves: true, cause: verdict.ByGrantedApproval, fires: (*attack).grantedApproval},
+		{name: "pull_embedded", fires: (*attack).pullEmbedded, words: says(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
+		{name: "arbitrary_call", fires: (*attack).arbitraryCall, words: says(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, blamesFaulty: true},
+		{name: "foreign_delegate", fires: (*attack).foreignDelegate, words: says(verdict.CauseForeignCode, ofVictim), proves: true, blamesFaulty: true},
+		{name: "forced_trades", fires: (*attack).forcedTrades, words: says(verdict.CauseForcedTrades, ofFaulty, ofAccounts), proves: true, blamesFaulty: true},
+		{name: "pull_named", fires: (*attack).pullNamed, words: says(verdict.CausePull, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
+		{name: "granted_approval", fires: (*attack).grantedApproval, words: says(verdict.CauseGrantedApproval, ofContracts), proves: true},
 	}
 )
 

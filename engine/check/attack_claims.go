@@ -21,9 +21,6 @@ const (
 	claimNone                 // all answers are there, and none explains it
 )
 
-// byClaim are rules about payments for nothing, which an earlier claim explains.
-var byClaim = map[string]bool{"flash_unpaid": true, "unpaid": true, "robbed_by_others": true, "unpaid_caller": true, "fresh_gain": true}
-
 // dropClaimed removes what earlier claims explain from hits of which none decides.
 func (a *attack) dropClaimed() {
 	if a.cause() != nil {
@@ -31,7 +28,7 @@ func (a *attack) dropClaimed() {
 	}
 	kept := a.all[:0]
 	for _, h := range a.all {
-		if byClaim[h.rule.name] && len(h.victims) > 0 {
+		if h.rule.claims && len(h.victims) > 0 {
 			switch a.claimOn(h.victims[0]) {
 			case claimFound:
 				continue

@@ -17,10 +17,10 @@ import (
 // Rules by what was done with the rights of owners who took no part: signed permits, signed
 // orders, and approvals of earlier transactions.
 var drainRules = []rule{
-	{name: "signed_drain", proves: true, cause: verdict.BySignedDrain, fires: (*attack).signedDrain, alone: true},
-	{name: "signed_order", proves: true, cause: verdict.BySignedDrain, fires: (*attack).signedOrder, alone: true},
-	{name: "split_takings", proves: true, cause: verdict.BySplitTakings, fires: (*attack).splitTakings, alone: true},
-	{name: "paid_claim", cause: verdict.ByPaidClaim, fires: (*attack).paidClaim, alone: true},
+	{name: "signed_drain", fires: (*attack).signedDrain, words: says(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
+	{name: "signed_order", fires: (*attack).signedOrder, words: says(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
+	{name: "split_takings", fires: (*attack).splitTakings, words: says(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
+	{name: "paid_claim", fires: (*attack).paidClaim, words: says(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
 }
 
 // victim is an owner whose assets left without payment.
@@ -380,15 +380,6 @@ func (a *attack) paidClaim() []hit {
 func (a *attack) calledAs(names []string) bool {
 	name := strings.ToLower(a.l.function(0))
 	return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(name, n) })
-}
-
-// drained reports whether a hit is of the family of drains, whose victims are owners.
-func (h *hit) drained() bool {
-	switch h.rule.cause {
-	case verdict.BySignedDrain, verdict.BySplitTakings, verdict.ByPaidClaim:
-		return true
-	}
-	return false
 }
 
 // maxRevoked is the largest number of approvals that a finding lists for its reader to

@@ -17,9 +17,9 @@ import (
 // Rules by events, which only a receipt has: control that was taken, and reserves that fell
 // without a trade.
 var eventRules = []rule{
-	{name: "initialised_anew", cause: verdict.ByControl, fires: (*attack).initialisedAnew},
-	{name: "took_control", cause: verdict.ByControl, fires: (*attack).tookControl},
-	{name: "product_fell", cause: verdict.ByPairAbuse, fires: (*attack).productFell},
+	{name: "initialised_anew", fires: (*attack).initialisedAnew, words: says(verdict.CauseInitialised, ofVictim)},
+	{name: "took_control", fires: (*attack).tookControl, words: says(verdict.CauseControl, ofVictim)},
+	{name: "product_fell", fires: (*attack).productFell, words: says(verdict.CauseProductFell, ofVictim)},
 }
 
 // initialisedAnew: the party called the initialiser of a contract that was there before,

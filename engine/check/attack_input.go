@@ -16,10 +16,10 @@ import (
 // Rules by arguments that a contract should have rejected.
 var (
 	absurdRules = []rule{
-		{name: "absurd_argument", proves: true, cause: verdict.ByOverflow, fires: (*attack).absurdArgument, alone: true},
-		{name: "absurd_amount", cause: verdict.ByOverflow, fires: (*attack).absurdAmount},
+		{name: "absurd_argument", fires: (*attack).absurdArgument, words: says(verdict.CauseOverflow, ofNumber, ofFaulty), proves: true, alone: true},
+		{name: "absurd_amount", fires: (*attack).absurdAmount, words: says(verdict.CauseOverflow, ofAmount, ofFaulty)},
 	}
-	inputRules = []rule{{name: "fake_input", cause: verdict.ByFakeInput, fires: (*attack).fakeInput}}
+	inputRules = []rule{{name: "fake_input", fires: (*attack).fakeInput, words: says(verdict.CauseFakeInput, ofFaulty)}}
 )
 
 // topBit is 2^255, the number that doubles to zero.

@@ -2,19 +2,18 @@ package check
 
 import (
 	"txlens/engine/api"
-	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // Rules that never decide alone.
 var looseRules = []rule{
-	{name: "long_flash", cause: verdict.ByUnpaid, fires: (*attack).longFlash},
-	{name: "constructor_attack", cause: verdict.ByUnpaid, fires: (*attack).constructed},
-	{name: "fresh_gain", cause: verdict.ByUnpaid, fires: (*attack).freshGain},
-	{name: "unpaid", cause: verdict.ByUnpaid, fires: (*attack).unpaid},
-	{name: "robbed_by_others", cause: verdict.ByUnpaid, fires: (*attack).robbedByOthers},
-	{name: "unpaid_caller", cause: verdict.ByUnpaid, fires: (*attack).unpaidCaller, alone: true},
+	{name: "long_flash", fires: (*attack).longFlash, words: saysLoss},
+	{name: "constructor_attack", fires: (*attack).constructed, words: saysLoss},
+	{name: "fresh_gain", fires: (*attack).freshGain, words: saysLoss, claims: true},
+	{name: "unpaid", fires: (*attack).unpaid, words: saysLoss, claims: true},
+	{name: "robbed_by_others", fires: (*attack).robbedByOthers, words: saysLoss, claims: true},
+	{name: "unpaid_caller", fires: (*attack).unpaidCaller, words: saysLoss, alone: true, claims: true},
 }
 
 // longFlash: very many deals with borrowed money, and a gain.

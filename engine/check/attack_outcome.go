@@ -15,17 +15,17 @@ import (
 
 // Rules by the outcome alone: what the side paid and was paid does not add up.
 var outcomeRules = []rule{
-	{name: "unbacked_sale", cause: verdict.ByUnbackedSale, fires: (*attack).unbackedSale},
-	{name: "emptied_by_custom_mint", cause: verdict.ByUnbackedSale, fires: (*attack).mintedSale},
-	{name: "abandoned_collateral", cause: verdict.ByAbandonedLoan, fires: (*attack).abandoned},
-	{name: "round_trip", cause: verdict.ByRoundTrip, fires: (*attack).roundTrips},
-	{name: "pool_robbed", cause: verdict.ByRobbedPool, fires: (*attack).poolRobbed},
-	{name: "in_and_out", cause: verdict.ByInAndOut, fires: (*attack).inAndOut},
-	{name: "deposit_withdraw", cause: verdict.ByInAndOut, fires: (*attack).depositWithdraw},
-	{name: "fresh_unpaid", cause: verdict.ByUnpaid, fires: (*attack).freshUnpaid},
-	{name: "absurd_return", cause: verdict.ByUnpaid, fires: (*attack).absurdReturn},
-	{name: "front_runner", cause: verdict.ByFrontRunner, fires: (*attack).frontRunner},
-	{name: "flash_unpaid", cause: verdict.ByUnpaid, fires: (*attack).flashUnpaid},
+	{name: "unbacked_sale", fires: (*attack).unbackedSale, words: says(verdict.CauseUnbackedSale, ofAmount)},
+	{name: "emptied_by_custom_mint", fires: (*attack).mintedSale, words: mintedSaleWords},
+	{name: "abandoned_collateral", fires: (*attack).abandoned, words: says(verdict.CauseAbandonedLoan, ofAmount)},
+	{name: "round_trip", fires: (*attack).roundTrips, words: roundTripWords},
+	{name: "pool_robbed", fires: (*attack).poolRobbed, words: says(verdict.CauseRobbedPool, ofLoss, ofVictim)},
+	{name: "in_and_out", fires: (*attack).inAndOut, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+	{name: "deposit_withdraw", fires: (*attack).depositWithdraw, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+	{name: "fresh_unpaid", fires: (*attack).freshUnpaid, words: saysLoss},
+	{name: "absurd_return", fires: (*attack).absurdReturn, words: saysLoss},
+	{name: "front_runner", fires: (*attack).frontRunner, words: says(verdict.CauseFrontRunner, ofAmount, ofVictim)},
+	{name: "flash_unpaid", fires: (*attack).flashUnpaid, words: saysLoss, claims: true},
 }
 
 // inAndOut: the side put an asset into a contract and after that took more of it out, and
@@ -402,6 +402,15 @@ func (a *attack) mintedSale() (out []hit) {
 		}
 	}
 	return out
+}
+
+// mintedSaleWords: only a call of a function that mints shows that nothing backed what was
+// sold.
+func mintedSaleWords(t *told) verdict.Sentence {
+	if t.grade == decisive {
+		return verdict.Say(verdict.CauseUnbackedSale, ofAmount(t))
+	}
+	return verdict.Say(verdict.CauseMostOfPool, t.victim, ofAmount(t))
 }
 
 // customCall is the first deal before another in which the party called a function of a

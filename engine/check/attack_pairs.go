@@ -13,10 +13,10 @@ import (
 
 // Rules by tokens and pairs that do not expect each other.
 var pairRules = []rule{
-	{name: "skim_loop", proves: true, cause: verdict.ByPairAbuse, fires: (*attack).skimLoop},
-	{name: "sync_trade", cause: verdict.ByPairAbuse, fires: (*attack).syncTrade},
-	{name: "pair_off_stack", cause: verdict.ByPairAbuse, fires: (*attack).pairOffStack},
-	{name: "self_transfer", cause: verdict.ByPairAbuse, fires: (*attack).selfTransfer},
+	{name: "skim_loop", fires: (*attack).skimLoop, words: says(verdict.CausePairCalls, ofVictim), proves: true},
+	{name: "sync_trade", fires: (*attack).syncTrade, words: says(verdict.CausePairCalls, ofVictim)},
+	{name: "pair_off_stack", fires: (*attack).pairOffStack, words: says(verdict.CausePairBalance, ofAmount, ofVictim)},
+	{name: "self_transfer", fires: (*attack).selfTransfer, words: says(verdict.CauseSelfTransfer, ofFaulty)},
 }
 
 // callsTo are the deals that call a function, by target.

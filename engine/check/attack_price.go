@@ -13,7 +13,7 @@ import (
 )
 
 // Rules by answers that changed inside the transaction.
-var priceRules = []rule{{name: "price_jump", cause: verdict.ByPriceJump, fires: (*attack).priceJump}}
+var priceRules = []rule{{name: "price_jump", fires: (*attack).priceJump, words: says(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)}}
 
 // counted are views that tell balances and counts, not prices.
 var counted = selectorSet(

@@ -14,8 +14,8 @@ import (
 
 // Rules by re-entry: what a contract of others calls comes back before it is done.
 var reentryRules = []rule{
-	{name: "reenter", proves: true, cause: verdict.ByReentry, fires: (*attack).reenter},
-	{name: "reenter_other", cause: verdict.ByReentry, fires: (*attack).reenterOther},
+	{name: "reenter", fires: (*attack).reenter, words: says(verdict.CauseReentry, ofFaulty), proves: true},
+	{name: "reenter_other", fires: (*attack).reenterOther, words: says(verdict.CauseCrossReentry, ofFaulty, ofCallee)},
 }
 
 // hooks are functions that tokens call on who sends or gets them.

@@ -14,11 +14,11 @@ import (
 
 // Rules by repetition: the same call pays again and again.
 var repeatRules = []rule{
-	{name: "self_liquidation", cause: verdict.BySelfLiquidation, fires: (*attack).selfLiquidation},
-	{name: "same_call", cause: verdict.ByRepetition, fires: (*attack).sameCall},
-	{name: "hammer", cause: verdict.ByRepetition, fires: (*attack).repeatedFunction},
-	{name: "clones", cause: verdict.ByRepetition, fires: (*attack).clones},
-	{name: "flash_vote", cause: verdict.ByBorrowedVotes, fires: (*attack).flashVote},
+	{name: "self_liquidation", fires: (*attack).selfLiquidation, words: says(verdict.CauseSelfLiquidation, ofFaulty)},
+	{name: "same_call", fires: (*attack).sameCall, words: says(verdict.CauseRepetition, ofFaulty, ofTimes)},
+	{name: "hammer", fires: (*attack).repeatedFunction, words: says(verdict.CauseSameFunction, ofFaulty, ofTimes)},
+	{name: "clones", fires: (*attack).clones, words: says(verdict.CauseClones, ofContracts)},
+	{name: "flash_vote", fires: (*attack).flashVote, words: says(verdict.CauseBorrowedVotes, ofFaulty)},
 }
 
 // sameCall: identical calldata paid the side four times or more, with nothing given.

@@ -8,6 +8,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -124,4 +125,22 @@ func (a *attack) onStack(frame int, who common.Address) bool {
 		}
 	}
 	return false
+}
+
+// roundTripWords tell of the pool between two halves, where no amount decides.
+func roundTripWords(t *told) verdict.Sentence {
+	if t.position.Amount != nil {
+		return verdict.Say(verdict.CauseRoundTrip, t.victim, ofAmount(t))
+	}
+	return verdict.Say(verdict.CauseRoundTripBetween, verdict.Who(t.a.pool(t.hit)))
+}
+
+// pool is the pool of a round trip.
+func (a *attack) pool(h *hit) common.Address {
+	for i := range a.f.Trades {
+		if t := &a.f.Trades[i]; t.Deal == h.deals[0] {
+			return t.Pool
+		}
+	}
+	return a.f.Deals[h.deals[0]].Target
 }

@@ -33,7 +33,7 @@ func (a *attack) useState() {
 	var seen *observed
 	kept := a.all[:0]
 	for _, h := range a.all {
-		if len(h.victims) == 0 || h.drained() { // drains ask for balances themselves
+		if len(h.victims) == 0 || h.rule.owners { // drains ask for balances themselves
 			kept = append(kept, h)
 			continue
 		}

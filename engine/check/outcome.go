@@ -100,7 +100,7 @@ func (a *attack) unusual() verdict.Sentence {
 	switch {
 	case a == nil:
 		return verdict.Sentence{}
-	case len(a.all) > 0 && a.cause() == nil && a.all[0].drained():
+	case len(a.all) > 0 && a.cause() == nil && a.all[0].rule.owners:
 		return a.drain(&a.all[0], verdict.PossibleDrain, verdict.PossibleDrainRevoke)
 	case len(a.all) > 0 && a.cause() == nil:
 		return verdict.Say(verdict.UnusualGain, a.unexplained())
@@ -140,7 +140,7 @@ func (a *attack) unexplained() verdict.Sentence {
 func (a *attack) unexplainedGain(h *hit) verdict.Sentence {
 	gains, v := a.gains(h), a.victims(h)
 	switch {
-	case len(gains) == 0, h.drained():
+	case len(gains) == 0, h.rule.owners:
 		return verdict.Say(verdict.MovesUnexplained, a.story(h, v))
 	case h.unclaimed:
 		return verdict.Say(verdict.GainUnclaimed, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
@@ -258,14 +258,14 @@ func (a *attack) finding(h *hit, victims []common.Address) finding {
 	for _, p := range a.f.Gains {
 		out.Gained = append(out.Gained, amount(p.Key, p.Amount))
 	}
-	lost := a.lost(h, victims)
-	if h.drained() {
+	lost := a.lost(victims)
+	if h.rule.owners {
 		lost = a.drainedOf(h)
 	}
 	for _, p := range lost {
 		out.Lost = append(out.Lost, amount(p.Key, p.Amount))
 	}
-	if out.Headline = a.headline(h, victims, story); h.drained() {
+	if out.Headline = a.headline(h, victims, story); h.rule.owners {
 		out.Headline = a.drain(h, verdict.DrainOf, verdict.DrainOfRevoke)
 	}
 	return out
@@ -274,7 +274,7 @@ func (a *attack) finding(h *hit, victims []common.Address) finding {
 // headline is the one line: whose loss, by what, how much, and who gained.
 func (a *attack) headline(h *hit, victims []common.Address, story verdict.Sentence) verdict.Sentence {
 	of := verdict.Who(victims[0])
-	if h.rule.cause == verdict.ByArbitraryCall && h.faulty != (common.Address{}) || h.rule.cause == verdict.ByPull {
+	if h.rule.blamesFaulty && h.faulty != (common.Address{}) {
 		of = verdict.Who(h.faulty)
 	}
 	if len(a.f.Loans) > 0 && !tellsLoan[story.Form] {
@@ -282,7 +282,7 @@ func (a *attack) headline(h *hit, victims []common.Address, story verdict.Senten
 	}
 	var lost, gained verdict.List
 	if len(victims) == 1 && common.Address(of) == victims[0] {
-		for _, p := range a.lost(h, victims) {
+		for _, p := range a.lost(victims) {
 			if len(lost) < maxTold {
 				lost = append(lost, a.told(p))
 			}
@@ -311,7 +311,7 @@ var tellsLoan = map[verdict.Form]bool{
 }
 
 // lost is what the victims have less of, with nothing for it.
-func (a *attack) lost(h *hit, victims []common.Address) []facts.Position {
+func (a *attack) lost(victims []common.Address) []facts.Position {
 	sum := map[facts.Key]*big.Int{}
 	for _, v := range victims {
 		for _, p := range a.f.Nets(v) {
@@ -335,7 +335,7 @@ func (a *attack) lost(h *hit, victims []common.Address) []facts.Position {
 // the side gained tells the rest.
 func (a *attack) severity(h *hit, victims []common.Address) api.Severity {
 	best := api.SeverityMedium
-	for _, list := range [][]facts.Position{a.lost(h, victims), a.f.Gains} {
+	for _, list := range [][]facts.Position{a.lost(victims), a.f.Gains} {
 		sum := new(big.Int)
 		for _, p := range list {
 			if usd := a.l.worth(p.Key, p.Amount); usd != nil {
@@ -501,7 +501,7 @@ func (a *attack) places(h *hit) (out verdict.List) {
 // recheck is what an evaluator may compute again: the victim has less of what it lost.
 func (a *attack) recheck(h *hit, victim common.Address) string {
 	var parts []string
-	for _, p := range a.lost(h, []common.Address{victim}) {
+	for _, p := range a.lost([]common.Address{victim}) {
 		if len(parts) < 2 {
 			parts = append(parts, a.netOf(victim, p.Key)+" < 0")
 		}
