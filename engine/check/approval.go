@@ -9,22 +9,24 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var approvalCheck = Check{
+var _ = register(&Check{
+	order:   70,
 	Name:    "unlimited_approval",
 	Title:   "unlimited approval to an unlabelled spender",
 	Causes:  []api.Category{api.PhishingApproval},
 	Flags:   []verdict.Flag{verdict.UnlimitedApproval, verdict.OperatorApproval},
 	flag:    (*inspection).overSupply,
 	ruleOut: always(verdict.Clean, verdict.WhyNoRight),
-}
+})
 
-// reportedSpenderCheck reports the flag that the classification raises from the receipt.
-var reportedSpenderCheck = Check{
+// The check reports the flag that the classification raises from the receipt.
+var _ = register(&Check{
+	order:   80,
 	Name:    "reported_spender",
 	Title:   "approval for an address that is reported for fraud",
 	Flags:   []verdict.Flag{verdict.ApprovalToReported},
 	ruleOut: always(verdict.Clean, verdict.WhyNoReportedSpender),
-}
+})
 
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
 // number. It is asked for where nobody knows the spender, and in a triage always.

@@ -4,12 +4,13 @@ import (
 	"txlens/engine/verdict"
 )
 
-var caughtCheck = Check{
+var _ = register(&Check{
+	order:   160,
 	Name:    "caught_inner_failure",
 	Title:   "caught inner failure",
 	Flags:   []verdict.Flag{verdict.CaughtInnerFailure, verdict.InnerFailure},
 	ruleOut: (*inspection).checkCaught,
-}
+})
 
 func (l *inspection) checkCaught() verdict.Outcome {
 	switch {

@@ -20,6 +20,8 @@ type Check struct {
 	// such as a source or the state at the block.
 	Open bool
 
+	order      int // among the checks of results, and of its rules as a cause
+	rules      []rule
 	flag       func(*inspection) []verdict.Risk        // raises the risk flags that need the trace or the state; nil: none
 	find       func(*inspection) []finding             // finds broken rules; nil: none
 	ruleOut    func(*inspection) verdict.Outcome       // the result where nothing was found; nil: the check has no line in results
@@ -35,7 +37,7 @@ func (c *Check) Listed() bool { return c.ruleOut != nil }
 func (c *Check) Contradicted(cause api.Category) bool { return slices.Contains(c.Causes, cause) }
 
 // Finds reports whether the rules look for findings, and not for flags alone.
-func (c *Check) Finds() bool { return c.find != nil }
+func (c *Check) Finds() bool { return c.find != nil || len(c.rules) > 0 }
 
 func (c *Check) severityOf(l *inspection, b *broken) api.Severity {
 	if c.severity != nil {

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -63,17 +66,20 @@ func TestFlagsAreFound(t *testing.T) {
 	}
 }
 
-// TestCausesOfChecks: each cause belongs to one check.
+// TestCausesOfChecks: each cause is a category. Several checks may share one, but only one of
+// them has a line in results, so that a finding contradicts one line.
 func TestCausesOfChecks(t *testing.T) {
 	seen := map[api.Category]string{}
-	for i := range registry {
-		c := &registry[i]
+	for _, c := range checks() {
 		for _, cause := range c.Causes {
 			if !slices.Contains(cause.Enum(), any(cause)) {
 				t.Errorf("check %s: its cause %q is no category; use one of %v, or add it to engine/api/finding.go and enum.go", c.Name, cause, cause.Enum())
 			}
+			if !c.Listed() {
+				continue
+			}
 			if first := seen[cause]; first != "" {
-				t.Errorf("category %s belongs to check %s; remove it from the causes of check %s, or add a category of its own to engine/api/finding.go and enum.go", cause, first, c.Name)
+				t.Errorf("category %s belongs to check %s; remove it from the causes of check %s, or remove the ruleOut of one of them", cause, first, c.Name)
 			}
 			seen[cause] = c.Name
 			if cause == api.UnknownCause {
@@ -83,11 +89,57 @@ func TestCausesOfChecks(t *testing.T) {
 	}
 }
 
+// TestRulesAreDeclared: each rule has a name of its own and words, and a scene of the tests in
+// which it fires.
+func TestRulesAreDeclared(t *testing.T) {
+	names := map[string]bool{}
+	scenes := sceneLines(t)
+	for _, c := range checks() {
+		for i := range c.rules {
+			r := &c.rules[i]
+			if r.name == "" || names[r.name] {
+				t.Errorf("check %s: the rule %q has no name of its own", c.Name, r.name)
+			}
+			names[r.name] = true
+			if r.fires == nil || r.words == nil {
+				t.Errorf("rule %s of check %s: fires and words must be set; see words.go for pieces", r.name, c.Name)
+			}
+			fires := regexp.MustCompile(`(?m)^  `+r.name+` grade \d, category (\S+?),`).FindAllStringSubmatch(scenes, -1)
+			if len(fires) == 0 {
+				t.Errorf("rule %s of check %s: no scene of the tests makes it fire; add one and its twin to the test of its kind", r.name, c.Name)
+			}
+			for _, m := range fires {
+				if !slices.Contains(c.Causes, api.Category(m[1])) {
+					t.Errorf("rule %s finds %s; add it to the causes of check %s", r.name, m[1], c.Name)
+				}
+			}
+		}
+	}
+}
+
+// sceneLines are what the tests of scenes found.
+func sceneLines(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "hits", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenes: %v", err)
+	}
+	var all []byte
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text...)
+	}
+	return string(all)
+}
+
 // TestSeverityOfControl: to have taken control of a contract is critical by itself; other
 // checks go by the loss alone.
 func TestSeverityOfControl(t *testing.T) {
-	for i := range registry {
-		c, want := &registry[i], api.SeverityMedium // a loss of which the size is not known
+	for _, c := range checks() {
+		want := api.SeverityMedium // a loss of which the size is not known
 		if c.Name == "control_changed" {
 			want = api.SeverityCritical
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var controlCheck = Check{
+var _ = register(&Check{
+	order:      60,
 	Name:       "control_changed",
 	Title:      "owner, role, implementation, threshold or module changed",
 	Causes:     []api.Category{api.AccessControl},
@@ -23,7 +24,7 @@ var controlCheck = Check{
 	find:       func(l *inspection) []finding { return append(l.takeover(), l.openMint()...) },
 	severity:   controlSeverity,
 	ruleOut:    always(verdict.Clean, verdict.WhyNoControlEvent),
-}
+})
 
 // control is a word of storage that says who controls a contract.
 type control struct {

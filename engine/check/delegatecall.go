@@ -8,13 +8,14 @@ import (
 	"txlens/engine/verdict"
 )
 
-var delegatecallCheck = Check{
+var _ = register(&Check{
+	order:   90,
 	Name:    "unverified_delegatecall",
 	Title:   "delegatecall to unverified or fresh code",
 	Causes:  []api.Category{api.StorageCollision},
 	Flags:   []verdict.Flag{verdict.UnverifiedDelegatecall},
 	ruleOut: (*inspection).checkDelegate,
-}
+})
 
 func (l *inspection) checkDelegate() verdict.Outcome {
 	switch {

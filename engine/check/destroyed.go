@@ -7,11 +7,12 @@ import (
 	"txlens/engine/verdict"
 )
 
-var destroyedCheck = Check{
+var _ = register(&Check{
+	order:   100,
 	Name:    "self_destruct",
 	Title:   "self-destruct, or a caller that is a constructor",
 	ruleOut: (*inspection).checkDestroyed,
-}
+})
 
 func (l *inspection) checkDestroyed() verdict.Outcome {
 	if !l.full() {

@@ -18,9 +18,17 @@ func document() string {
 		"A check is *found* when a finding of one of its categories or one of its flags reports it; it cannot be clean then.\n" +
 		"*Open* marks checks that a model may decide by evidence that the rules do not have.\n\n" +
 		"| Check | Looks for | Categories | Flags | Finds | Open | Listed |\n|---|---|---|---|---|---|---|\n")
-	for i := range registry {
-		c := &registry[i]
+	for _, c := range checks() {
 		row(&b, code(c.Name), c.Title, codes(c.Causes), flags(c.Flags), yes(c.Finds()), yes(c.Open), yes(c.Listed()))
+	}
+	b.WriteString("\n## Rules of outcomes\n\nThe checks without a line find what somebody lost for nothing, in this order: the first rule that decides names the\n" +
+		"cause. *Shown* marks rules whose calls show the cause, and not only the outcome. *Alone* marks rules that also look at\n" +
+		"senders without contracts of their own.\n\n| Rule | Check | Shown | Alone |\n|---|---|---|---|\n")
+	for _, c := range checks() {
+		for i := range c.rules {
+			r := &c.rules[i]
+			row(&b, code(r.name), code(c.Name), yes(r.proves), yes(r.alone))
+		}
 	}
 	b.WriteString("\n## Risk flags\n\nA flag is an observation and no verdict. *Severity* is that of the flag without a finding. *Control* marks changes of\n" +
 		"who or what controls a contract. A finding raises the flag of its category besides.\n\n" +
@@ -74,8 +82,7 @@ func TestDocument(t *testing.T) {
 // TestRegistry: each check has a name and a title of its own and does something.
 func TestRegistry(t *testing.T) {
 	names, titles := map[string]bool{}, map[string]bool{}
-	for i := range registry {
-		c := &registry[i]
+	for _, c := range checks() {
 		if c.Name == "" || c.Title == "" || names[c.Name] || titles[c.Title] || c.Title != strings.ToLower(c.Title[:1])+c.Title[1:] {
 			t.Errorf("%q, %q", c.Name, c.Title)
 		}

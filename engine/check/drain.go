@@ -12,14 +12,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var drainedCheck = Check{
+var _ = register(&Check{
+	order:   170,
 	Name:    "drained",
 	Title:   "contract drained by 99 % or more",
 	Flags:   []verdict.Flag{verdict.Drain},
 	Open:    true,
 	flag:    (*inspection).drains,
 	ruleOut: (*inspection).checkDrained,
-}
+})
 
 // Bounds of a drain: the part that is lost, and how much that must be to matter.
 const (

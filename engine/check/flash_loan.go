@@ -8,13 +8,14 @@ import (
 	"txlens/engine/verdict"
 )
 
-var flashLoanCheck = Check{
+var _ = register(&Check{
+	order:   20,
 	Name:    "flash_loan",
 	Title:   "flash loan, borrowed and repaid",
 	Flags:   []verdict.Flag{verdict.FlashLoan},
 	flag:    (*inspection).flashLoans,
 	ruleOut: always(verdict.Clean, verdict.WhyNoFlashLoan),
-}
+})
 
 // callbacks are what lenders call on who borrows for the length of a call.
 var callbacks = map[[4]byte]string{

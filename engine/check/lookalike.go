@@ -8,21 +8,23 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var lookalikeCheck = Check{
+var _ = register(&Check{
+	order:   130,
 	Name:    "lookalike_address",
 	Title:   "poisoned look-alike address",
 	Flags:   []verdict.Flag{verdict.AddressPoisoning},
 	flag:    (*inspection).poisoning,
 	ruleOut: always(verdict.Clean, verdict.WhyNoImitation),
-}
+})
 
-// airdropCheck reports the flag that the classification raises from the receipt.
-var airdropCheck = Check{
+// The check reports the flag that the classification raises from the receipt.
+var _ = register(&Check{
+	order:   140,
 	Name:    "fake_airdrop",
 	Title:   "unsolicited token that names a web site or imitates another",
 	Flags:   []verdict.Flag{verdict.FakeAirdrop},
 	ruleOut: always(verdict.Clean, verdict.WhyNoFakeAirdrop),
-}
+})
 
 // poisoned is how many owners a batch must name who took no part.
 const poisoned = 3

@@ -5,13 +5,14 @@ import (
 	"txlens/engine/verdict"
 )
 
-var minimumCheck = Check{
+var _ = register(&Check{
+	order:   210,
 	Name:    "bounded_output",
 	Title:   "what a swap gave is at least the minimum of its calldata",
 	Flags:   []verdict.Flag{verdict.NoSlippageLimit},
 	Open:    true,
 	ruleOut: (*inspection).checkMinimum,
-}
+})
 
 // checkMinimum compares what came in with what the call asked for at least.
 func (l *inspection) checkMinimum() verdict.Outcome {

@@ -4,9 +4,10 @@ import (
 	"txlens/engine/verdict"
 )
 
-var mixerCheck = Check{
+var _ = register(&Check{
+	order:   180,
 	Name:    "mixer_funded",
 	Title:   "sender funded by a mixer",
 	Open:    true,
 	ruleOut: always(verdict.NotChecked, verdict.WhyFundingOutside),
-}
+})

@@ -13,7 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var outcomeCheck = Check{
+var _ = register(&Check{
+	order:   240,
 	Name:    "unearned_gain",
 	Title:   "gain that nothing in the transaction pays for",
 	Causes:  []api.Category{api.BusinessLogic, api.AccountingError, api.InsufficientValidation, api.GovernanceAttack},
@@ -23,7 +24,7 @@ var outcomeCheck = Check{
 	flag:    (*inspection).loan,
 	find:    (*inspection).outcome,
 	ruleOut: (*inspection).checkOutcome,
-}
+})
 
 // fired lists the rules that fired, each once.
 func (a *attack) fired() (out []Fired) {

@@ -12,7 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var priceMovedCheck = Check{
+var _ = register(&Check{
+	order:      30,
 	Name:       "price_moved",
 	Title:      "price moved by more than 5 % and read in the same transaction",
 	Causes:     []api.Category{api.PriceManipulation},
@@ -21,7 +22,7 @@ var priceMovedCheck = Check{
 	find:       (*inspection).rates,
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
 	ruleOut:    (*inspection).checkPrice,
-}
+})
 
 func (l *inspection) checkPrice() verdict.Outcome {
 	switch {

@@ -9,11 +9,12 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var productCheck = Check{
+var _ = register(&Check{
+	order:   200,
 	Name:    "constant_product",
 	Title:   "product of a pair's reserves does not fall by trades",
 	ruleOut: (*inspection).checkProduct,
-}
+})
 
 func (l *inspection) checkProduct() verdict.Outcome {
 	type state struct{ k *big.Int }

@@ -15,14 +15,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var reentrancyCheck = Check{
+var _ = register(&Check{
+	order:      10,
 	Name:       "reentrancy",
 	Title:      "reentrancy into a contract that later writes",
 	Causes:     []api.Category{api.Reentrancy},
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
 	find:       (*inspection).reentrancy,
 	ruleOut:    (*inspection).checkReentrancy,
-}
+})
 
 // entry is a call into a contract while a call of the same function is open, made from
 // code that the contract had called in between.

@@ -94,8 +94,8 @@ const maxFlags = 12
 // flag raises the risk flags that need the trace, the state diff or the state around the
 // transaction; those of the receipt alone are raised by the classification.
 func (l *inspection) flag() {
-	for i := range registry {
-		if c := &registry[i]; c.flag != nil && (c.own || l.usable()) {
+	for _, c := range checks() {
+		if c.flag != nil && (c.own || l.usable()) {
 			l.raised = verdict.Add(l.raised, maxFlags, c.flag(l)...)
 		}
 	}
@@ -103,8 +103,7 @@ func (l *inspection) flag() {
 
 // findings are those of all checks, weighed by the rules of each.
 func (l *inspection) findings() (out []verdict.Finding) {
-	for i := range registry {
-		c := &registry[i]
+	for _, c := range checks() {
 		if c.find == nil || !c.own && !l.usable() {
 			continue
 		}

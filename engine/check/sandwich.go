@@ -5,14 +5,15 @@ import (
 	"txlens/engine/verdict"
 )
 
-var sandwichCheck = Check{
+var _ = register(&Check{
+	order:   120,
 	Name:    "sandwich",
 	Title:   "sandwich around the transaction",
 	Causes:  []api.Category{api.SlippageExposure},
 	Flags:   []verdict.Flag{verdict.Sandwich},
 	Open:    true,
 	ruleOut: (*inspection).checkSandwich,
-}
+})
 
 func (l *inspection) checkSandwich() verdict.Outcome {
 	if l.Verdict != nil && l.Verdict.Sandwich != nil {

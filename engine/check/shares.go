@@ -13,7 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var sharePriceCheck = Check{
+var _ = register(&Check{
+	order:      40,
 	Name:       "share_price_fell",
 	Title:      "share price fell",
 	Causes:     []api.Category{api.PrecisionLoss},
@@ -21,7 +22,7 @@ var sharePriceCheck = Check{
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
 	find:       func(l *inspection) []finding { return append(l.shareInflation(), l.precision()...) },
 	ruleOut:    (*inspection).checkSharePrice,
-}
+})
 
 // bought is one purchase of shares: what went into a vault and what it made for it.
 type bought struct {

@@ -14,13 +14,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var signatureCheck = Check{
+var _ = register(&Check{
+	order:      230,
 	Name:       "signature",
 	Title:      "signature accepted from whoever gives it",
 	Causes:     []api.Category{api.SignatureVerification},
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
 	find:       (*inspection).signatures,
-}
+})
 
 var (
 	ecrecover     = common.BytesToAddress([]byte{1})

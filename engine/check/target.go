@@ -13,14 +13,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-var targetCheck = Check{
+var _ = register(&Check{
+	order:      50,
 	Name:       "caller_controlled_target",
 	Title:      "target and calldata of a call taken from the caller",
 	Causes:     []api.Category{api.ArbitraryCall},
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
 	find:       (*inspection).arbitrary,
 	ruleOut:    (*inspection).checkTarget,
-}
+})
 
 // arbitrary: a contract made a call of which target and bytes stand in what it was
 // called with, and that call took what somebody else had let the contract take.

@@ -6,20 +6,22 @@ import (
 	"txlens/engine/verdict"
 )
 
-var tokensCheck = Check{
+var _ = register(&Check{
+	order:   110,
 	Name:    "token_behaviour",
 	Title:   "token with a fee or that rebases",
 	Causes:  []api.Category{api.TokenIncompatibility},
 	Flags:   []verdict.Flag{verdict.FakeTransferEvent},
 	Open:    true,
 	ruleOut: (*inspection).checkTokens,
-}
+})
 
-var conservationCheck = Check{
+var _ = register(&Check{
+	order:   190,
 	Name:    "conservation",
 	Title:   "sum of a token's movements is what was minted less what was burnt",
 	ruleOut: (*inspection).checkConservation,
-}
+})
 
 func (l *inspection) checkTokens() verdict.Outcome {
 	if len(l.Flow.Transfers) == 0 {

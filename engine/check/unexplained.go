@@ -7,14 +7,20 @@ import (
 )
 
 // Rules that never decide alone.
-var looseRules = []rule{
-	{name: "long_flash", fires: (*attack).longFlash, words: saysLoss},
-	{name: "constructor_attack", fires: (*attack).constructed, words: saysLoss},
-	{name: "fresh_gain", fires: (*attack).freshGain, words: saysLoss, claims: true},
-	{name: "unpaid", fires: (*attack).unpaid, words: saysLoss, claims: true},
-	{name: "robbed_by_others", fires: (*attack).robbedByOthers, words: saysLoss, claims: true},
-	{name: "unpaid_caller", fires: (*attack).unpaidCaller, words: saysLoss, alone: true, claims: true},
-}
+var _ = register(&Check{
+	order:  410,
+	Name:   "unexplained_gain",
+	Title:  "gain in a transaction that does more than collect",
+	Causes: []api.Category{api.BusinessLogic},
+	rules: []rule{
+		{name: "long_flash", fires: (*attack).longFlash, words: saysLoss},
+		{name: "constructor_attack", fires: (*attack).constructed, words: saysLoss},
+		{name: "fresh_gain", fires: (*attack).freshGain, words: saysLoss, claims: true},
+		{name: "unpaid", fires: (*attack).unpaid, words: saysLoss, claims: true},
+		{name: "robbed_by_others", fires: (*attack).robbedByOthers, words: saysLoss, claims: true},
+		{name: "unpaid_caller", fires: (*attack).unpaidCaller, words: saysLoss, alone: true, claims: true},
+	},
+})
 
 // longFlash: very many deals with borrowed money, and a gain.
 func (a *attack) longFlash() []hit {

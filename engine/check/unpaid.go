@@ -14,19 +14,25 @@ import (
 )
 
 // Rules by the outcome alone: what the side paid and was paid does not add up.
-var outcomeRules = []rule{
-	{name: "unbacked_sale", fires: (*attack).unbackedSale, words: says(verdict.CauseUnbackedSale, ofAmount)},
-	{name: "emptied_by_custom_mint", fires: (*attack).mintedSale, words: mintedSaleWords},
-	{name: "abandoned_collateral", fires: (*attack).abandoned, words: says(verdict.CauseAbandonedLoan, ofAmount)},
-	{name: "round_trip", fires: (*attack).roundTrips, words: roundTripWords},
-	{name: "pool_robbed", fires: (*attack).poolRobbed, words: says(verdict.CauseRobbedPool, ofLoss, ofVictim)},
-	{name: "in_and_out", fires: (*attack).inAndOut, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
-	{name: "deposit_withdraw", fires: (*attack).depositWithdraw, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
-	{name: "fresh_unpaid", fires: (*attack).freshUnpaid, words: saysLoss},
-	{name: "absurd_return", fires: (*attack).absurdReturn, words: saysLoss},
-	{name: "front_runner", fires: (*attack).frontRunner, words: says(verdict.CauseFrontRunner, ofAmount, ofVictim)},
-	{name: "flash_unpaid", fires: (*attack).flashUnpaid, words: saysLoss, claims: true},
-}
+var _ = register(&Check{
+	order:  390,
+	Name:   "unpaid_outcome",
+	Title:  "payments that do not add up",
+	Causes: []api.Category{api.AccountingError, api.PriceManipulation, api.TokenIncompatibility, api.BusinessLogic, api.InsufficientValidation, api.ShareInflation, api.AccessControl, api.UnknownCause},
+	rules: []rule{
+		{name: "unbacked_sale", fires: (*attack).unbackedSale, words: says(verdict.CauseUnbackedSale, ofAmount)},
+		{name: "emptied_by_custom_mint", fires: (*attack).mintedSale, words: mintedSaleWords},
+		{name: "abandoned_collateral", fires: (*attack).abandoned, words: says(verdict.CauseAbandonedLoan, ofAmount)},
+		{name: "round_trip", fires: (*attack).roundTrips, words: roundTripWords},
+		{name: "pool_robbed", fires: (*attack).poolRobbed, words: says(verdict.CauseRobbedPool, ofLoss, ofVictim)},
+		{name: "in_and_out", fires: (*attack).inAndOut, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+		{name: "deposit_withdraw", fires: (*attack).depositWithdraw, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+		{name: "fresh_unpaid", fires: (*attack).freshUnpaid, words: saysLoss},
+		{name: "absurd_return", fires: (*attack).absurdReturn, words: saysLoss},
+		{name: "front_runner", fires: (*attack).frontRunner, words: says(verdict.CauseFrontRunner, ofAmount, ofVictim)},
+		{name: "flash_unpaid", fires: (*attack).flashUnpaid, words: saysLoss, claims: true},
+	},
+})
 
 // inAndOut: the side put an asset into a contract and after that took more of it out, and
 // the contract has nothing else for it.

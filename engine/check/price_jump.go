@@ -13,7 +13,15 @@ import (
 )
 
 // Rules by answers that changed inside the transaction.
-var priceRules = []rule{{name: "price_jump", fires: (*attack).priceJump, words: says(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)}}
+var _ = register(&Check{
+	order:  380,
+	Name:   "price_jump",
+	Title:  "answer of a view that jumped between two calls",
+	Causes: []api.Category{api.PriceManipulation, api.ShareInflation},
+	rules: []rule{
+		{name: "price_jump", fires: (*attack).priceJump, words: says(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)},
+	},
+})
 
 // counted are views that tell balances and counts, not prices.
 var counted = selectorSet(

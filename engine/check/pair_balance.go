@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math/big"
 	"slices"
 
 	"txlens/engine/api"
@@ -12,12 +13,19 @@ import (
 )
 
 // Rules by tokens and pairs that do not expect each other.
-var pairRules = []rule{
-	{name: "skim_loop", fires: (*attack).skimLoop, words: says(verdict.CausePairCalls, ofVictim), proves: true},
-	{name: "sync_trade", fires: (*attack).syncTrade, words: says(verdict.CausePairCalls, ofVictim)},
-	{name: "pair_off_stack", fires: (*attack).pairOffStack, words: says(verdict.CausePairBalance, ofAmount, ofVictim)},
-	{name: "self_transfer", fires: (*attack).selfTransfer, words: says(verdict.CauseSelfTransfer, ofFaulty)},
-}
+var _ = register(&Check{
+	order:  370,
+	Name:   "pair_balance",
+	Title:  "reserves and balance of a pair that differ",
+	Causes: []api.Category{api.TokenIncompatibility},
+	rules: []rule{
+		{name: "product_fell", fires: (*attack).productFell, words: says(verdict.CauseProductFell, ofVictim)},
+		{name: "skim_loop", fires: (*attack).skimLoop, words: says(verdict.CausePairCalls, ofVictim), proves: true},
+		{name: "sync_trade", fires: (*attack).syncTrade, words: says(verdict.CausePairCalls, ofVictim)},
+		{name: "pair_off_stack", fires: (*attack).pairOffStack, words: says(verdict.CausePairBalance, ofAmount, ofVictim)},
+		{name: "self_transfer", fires: (*attack).selfTransfer, words: says(verdict.CauseSelfTransfer, ofFaulty)},
+	},
+})
 
 // callsTo are the deals that call a function, by target.
 func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, order []common.Address) {
@@ -168,4 +176,50 @@ func (a *attack) selfTransfer() []hit {
 		}
 	}
 	return nil
+}
+
+// productFell: the product of the reserves that a pair told fell by more than 1 % although
+// nobody withdrew liquidity. A token that burns from its pairs does that too: without a
+// loan or a contract made for it, it is only unusual.
+func (a *attack) productFell() (out []hit) {
+	if !a.gain {
+		return nil
+	}
+	last := map[common.Address]*big.Int{}
+	done := map[common.Address]bool{}
+	for i := range a.l.Receipt.Logs {
+		g := &a.l.Receipt.Logs[i]
+		switch {
+		case len(g.Topics) == 0 || a.f.Created(g.Address) || a.f.Side(g.Address):
+		case g.Topics[0] == evmsig.TopicBurnV2:
+			delete(last, g.Address)
+		case g.Topics[0] == evmsig.TopicSync:
+			x, y := evmsig.Uint(g.Data, 0), evmsig.Uint(g.Data, 1)
+			if x == nil || y == nil {
+				continue
+			}
+			k, before := new(big.Int).Mul(x, y), last[g.Address]
+			last[g.Address] = k
+			if before == nil || done[g.Address] || !exceeds(before, k, 101) || a.left(g.Address) {
+				continue
+			}
+			done[g.Address] = true
+			h := hit{
+				grade:    suspicious,
+				category: api.TokenIncompatibility,
+				faulty:   a.tokenOf(g.Address),
+				victims:  []common.Address{g.Address},
+				values:   [2]*big.Int{before, k},
+				position: facts.Position{},
+			}
+			if x := a.l.frameOf[i]; x != nil {
+				h.frames = []int{x.Index}
+			}
+			if a.f.Loses(g.Address) != nil && (a.loan || len(a.f.Fresh) > 0) {
+				h.grade = decisive
+			}
+			out = append(out, h)
+		}
+	}
+	return out
 }

@@ -16,12 +16,18 @@ import (
 
 // Rules by what was done with the rights of owners who took no part: signed permits, signed
 // orders, and approvals of earlier transactions.
-var drainRules = []rule{
-	{name: "signed_drain", fires: (*attack).signedDrain, words: says(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
-	{name: "signed_order", fires: (*attack).signedOrder, words: says(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
-	{name: "split_takings", fires: (*attack).splitTakings, words: says(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
-	{name: "paid_claim", fires: (*attack).paidClaim, words: says(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
-}
+var _ = register(&Check{
+	order:  320,
+	Name:   "owner_drain",
+	Title:  "assets of owners taken by their signatures or approvals",
+	Causes: []api.Category{api.PhishingApproval},
+	rules: []rule{
+		{name: "signed_drain", fires: (*attack).signedDrain, words: says(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
+		{name: "signed_order", fires: (*attack).signedOrder, words: says(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
+		{name: "split_takings", fires: (*attack).splitTakings, words: says(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
+		{name: "paid_claim", fires: (*attack).paidClaim, words: says(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
+	},
+})
 
 // victim is an owner whose assets left without payment.
 type victim struct {

@@ -13,13 +13,19 @@ import (
 )
 
 // Rules by repetition: the same call pays again and again.
-var repeatRules = []rule{
-	{name: "self_liquidation", fires: (*attack).selfLiquidation, words: says(verdict.CauseSelfLiquidation, ofFaulty)},
-	{name: "same_call", fires: (*attack).sameCall, words: says(verdict.CauseRepetition, ofFaulty, ofTimes)},
-	{name: "hammer", fires: (*attack).repeatedFunction, words: says(verdict.CauseSameFunction, ofFaulty, ofTimes)},
-	{name: "clones", fires: (*attack).clones, words: says(verdict.CauseClones, ofContracts)},
-	{name: "flash_vote", fires: (*attack).flashVote, words: says(verdict.CauseBorrowedVotes, ofFaulty)},
-}
+var _ = register(&Check{
+	order:  400,
+	Name:   "repetition",
+	Title:  "call that pays again and again",
+	Causes: []api.Category{api.AccountingError, api.BusinessLogic, api.GovernanceAttack},
+	rules: []rule{
+		{name: "self_liquidation", fires: (*attack).selfLiquidation, words: says(verdict.CauseSelfLiquidation, ofFaulty)},
+		{name: "same_call", fires: (*attack).sameCall, words: says(verdict.CauseRepetition, ofFaulty, ofTimes)},
+		{name: "hammer", fires: (*attack).repeatedFunction, words: says(verdict.CauseSameFunction, ofFaulty, ofTimes)},
+		{name: "clones", fires: (*attack).clones, words: says(verdict.CauseClones, ofContracts)},
+		{name: "flash_vote", fires: (*attack).flashVote, words: says(verdict.CauseBorrowedVotes, ofFaulty)},
+	},
+})
 
 // sameCall: identical calldata paid the side four times or more, with nothing given.
 func (a *attack) sameCall() (out []hit) {

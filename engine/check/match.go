@@ -57,22 +57,6 @@ type hit struct {
 	state     *observed        // what the state shows of the first victim; nil: nothing
 }
 
-// rules are all patterns, by their rank as a cause.
-var rules = slices.Concat(
-	absurdRules,
-	callbackRules,
-	drainRules,
-	callRules,
-	reentryRules,
-	inputRules,
-	eventRules,
-	pairRules,
-	priceRules,
-	outcomeRules,
-	repeatRules,
-	looseRules,
-)
-
 // attack is the working state of the rules.
 type attack struct {
 	l    *inspection
@@ -145,8 +129,7 @@ type Fired struct {
 
 // hits are those of all rules, in the order of the list.
 func (a *attack) hits() (out []hit) {
-	for i := range rules {
-		r := &rules[i]
+	for _, r := range rules() {
 		if a.f.Alone() && !r.alone {
 			continue
 		}

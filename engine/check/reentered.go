@@ -13,10 +13,16 @@ import (
 )
 
 // Rules by re-entry: what a contract of others calls comes back before it is done.
-var reentryRules = []rule{
-	{name: "reenter", fires: (*attack).reenter, words: says(verdict.CauseReentry, ofFaulty), proves: true},
-	{name: "reenter_other", fires: (*attack).reenterOther, words: says(verdict.CauseCrossReentry, ofFaulty, ofCallee)},
-}
+var _ = register(&Check{
+	order:  340,
+	Name:   "paid_reentry",
+	Title:  "re-entry that paid",
+	Causes: []api.Category{api.Reentrancy},
+	rules: []rule{
+		{name: "reenter", fires: (*attack).reenter, words: says(verdict.CauseReentry, ofFaulty), proves: true},
+		{name: "reenter_other", fires: (*attack).reenterOther, words: says(verdict.CauseCrossReentry, ofFaulty, ofCallee)},
+	},
+})
 
 // hooks are functions that tokens call on who sends or gets them.
 var hooks = selectorSet(

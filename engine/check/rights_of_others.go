@@ -14,19 +14,20 @@ import (
 )
 
 // Rules by calls that a contract of others should not have made or taken.
-var (
-	callbackRules = []rule{
-		{name: "forged_callback", fires: (*attack).forgedCallback, words: says(verdict.CauseForgedCallback, ofFaulty), proves: true, alone: true},
-	}
-	callRules = []rule{
+var _ = register(&Check{
+	order:  330,
+	Name:   "rights_of_others",
+	Title:  "rights of others used by a call that the sender chose",
+	Causes: []api.Category{api.ArbitraryCall, api.AccessControl},
+	rules: []rule{
 		{name: "pull_embedded", fires: (*attack).pullEmbedded, words: says(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
 		{name: "arbitrary_call", fires: (*attack).arbitraryCall, words: says(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, blamesFaulty: true},
 		{name: "foreign_delegate", fires: (*attack).foreignDelegate, words: says(verdict.CauseForeignCode, ofVictim), proves: true, blamesFaulty: true},
 		{name: "forced_trades", fires: (*attack).forcedTrades, words: says(verdict.CauseForcedTrades, ofFaulty, ofAccounts), proves: true, blamesFaulty: true},
 		{name: "pull_named", fires: (*attack).pullNamed, words: says(verdict.CausePull, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
 		{name: "granted_approval", fires: (*attack).grantedApproval, words: says(verdict.CauseGrantedApproval, ofContracts), proves: true},
-	}
-)
+	},
+})
 
 // pull is a transferFrom that took tokens of somebody outside the side who ran no code.
 type pull struct {
@@ -277,38 +278,6 @@ func (a *attack) arbitraryCall() (out []hit) {
 					position: a.f.Loses(x.From).Lost[0],
 				},
 			)
-		}
-	}
-	return out
-}
-
-// forgedCallback: the party called a function that only a pool or a lender may call, on a
-// contract that was not waiting for it, and value left somebody.
-func (a *attack) forgedCallback() (out []hit) {
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
-		x := a.dealFrame(i)
-		if !facts.IsCallback(d.Selector) || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
-			continue
-		}
-		for _, m := range a.f.Inside(d.Frame) {
-			if a.f.Side(m.From) || m.Amount.Sign() == 0 || !a.f.Counts(m.Key) || a.f.Net(m.From, m.Key).Sign() >= 0 {
-				continue
-			}
-			if l := a.f.Loses(m.From); l != nil || !a.f.RanCode(m.From) && !a.compensated(m.From) {
-				out = append(
-					out,
-					hit{
-						grade:    decisive,
-						category: api.AccessControl,
-						faulty:   d.Target,
-						victims:  []common.Address{m.From},
-						deals:    []int{i},
-						position: facts.Position{Key: m.Key, Amount: m.Amount},
-					},
-				)
-				break
-			}
 		}
 	}
 	return out

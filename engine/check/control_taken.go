@@ -1,13 +1,11 @@
 package check
 
 import (
-	"math/big"
 	"slices"
 	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
-	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -16,11 +14,16 @@ import (
 
 // Rules by events, which only a receipt has: control that was taken, and reserves that fell
 // without a trade.
-var eventRules = []rule{
-	{name: "initialised_anew", fires: (*attack).initialisedAnew, words: says(verdict.CauseInitialised, ofVictim)},
-	{name: "took_control", fires: (*attack).tookControl, words: says(verdict.CauseControl, ofVictim)},
-	{name: "product_fell", fires: (*attack).productFell, words: says(verdict.CauseProductFell, ofVictim)},
-}
+var _ = register(&Check{
+	order:  360,
+	Name:   "paid_takeover",
+	Title:  "control that was taken and paid",
+	Causes: []api.Category{api.AccessControl},
+	rules: []rule{
+		{name: "initialised_anew", fires: (*attack).initialisedAnew, words: says(verdict.CauseInitialised, ofVictim)},
+		{name: "took_control", fires: (*attack).tookControl, words: says(verdict.CauseControl, ofVictim)},
+	},
+})
 
 // initialisedAnew: the party called the initialiser of a contract that was there before,
 // and after that the contract paid the side for nothing. It needs no event: a contract that
@@ -87,52 +90,6 @@ func (a *attack) tookControl() (out []hit) {
 			h.frames = []int{x.Index}
 		}
 		out = append(out, h)
-	}
-	return out
-}
-
-// productFell: the product of the reserves that a pair told fell by more than 1 % although
-// nobody withdrew liquidity. A token that burns from its pairs does that too: without a
-// loan or a contract made for it, it is only unusual.
-func (a *attack) productFell() (out []hit) {
-	if !a.gain {
-		return nil
-	}
-	last := map[common.Address]*big.Int{}
-	done := map[common.Address]bool{}
-	for i := range a.l.Receipt.Logs {
-		g := &a.l.Receipt.Logs[i]
-		switch {
-		case len(g.Topics) == 0 || a.f.Created(g.Address) || a.f.Side(g.Address):
-		case g.Topics[0] == evmsig.TopicBurnV2:
-			delete(last, g.Address)
-		case g.Topics[0] == evmsig.TopicSync:
-			x, y := evmsig.Uint(g.Data, 0), evmsig.Uint(g.Data, 1)
-			if x == nil || y == nil {
-				continue
-			}
-			k, before := new(big.Int).Mul(x, y), last[g.Address]
-			last[g.Address] = k
-			if before == nil || done[g.Address] || !exceeds(before, k, 101) || a.left(g.Address) {
-				continue
-			}
-			done[g.Address] = true
-			h := hit{
-				grade:    suspicious,
-				category: api.TokenIncompatibility,
-				faulty:   a.tokenOf(g.Address),
-				victims:  []common.Address{g.Address},
-				values:   [2]*big.Int{before, k},
-				position: facts.Position{},
-			}
-			if x := a.l.frameOf[i]; x != nil {
-				h.frames = []int{x.Index}
-			}
-			if a.f.Loses(g.Address) != nil && (a.loan || len(a.f.Fresh) > 0) {
-				h.grade = decisive
-			}
-			out = append(out, h)
-		}
 	}
 	return out
 }

@@ -2,25 +2,26 @@ package check
 
 import (
 	"math/big"
-	"slices"
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
-	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Rules by arguments that a contract should have rejected.
-var (
-	absurdRules = []rule{
+// Rules by amounts that a contract should have rejected.
+var _ = register(&Check{
+	order:  300,
+	Name:   "overflow",
+	Title:  "amounts so large that calculations wrap around",
+	Causes: []api.Category{api.PrecisionLoss, api.AccessControl},
+	rules: []rule{
 		{name: "absurd_argument", fires: (*attack).absurdArgument, words: says(verdict.CauseOverflow, ofNumber, ofFaulty), proves: true, alone: true},
 		{name: "absurd_amount", fires: (*attack).absurdAmount, words: says(verdict.CauseOverflow, ofAmount, ofFaulty)},
-	}
-	inputRules = []rule{{name: "fake_input", fires: (*attack).fakeInput, words: says(verdict.CauseFakeInput, ofFaulty)}}
-)
+	},
+})
 
 // topBit is 2^255, the number that doubles to zero.
 var topBit = new(big.Int).Lsh(common.Big1, 255)
@@ -94,34 +95,4 @@ func (a *attack) minted(token common.Address, deal int) bool {
 		}
 	}
 	return false
-}
-
-// fakeInput: a contract asked a tool what it would ask a token or a pool, because the
-// party had passed the tool's address.
-func (a *attack) fakeInput() (out []hit) {
-	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 ||
-			!tokenViews[evmsig.Called(x.Input)] ||
-			a.traded(x.To) {
-			continue
-		}
-		d := a.f.DealAt(i)
-		if d < 0 || !a.passed(a.f.Deals[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h hit) bool { return h.faulty == x.From }) {
-			continue
-		}
-		if lost := a.f.Robbed(x.From); lost != nil || a.gain && len(a.f.Losers) > 0 || a.gain && a.loan {
-			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: x.From, deals: []int{d}, frames: []int{i}}
-			if lost != nil {
-				h.victims, h.position = []common.Address{x.From}, lost[0]
-			}
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
-// traded reports whether the side exchanged a token with a pool. Tokens that sell their own
-// fees pass themselves to routers.
-func (a *attack) traded(token common.Address) bool {
-	return slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid.Token == token || t.Got.Token == token })
 }

@@ -1,0 +1,54 @@
+package check
+
+import (
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by addresses that a contract should have rejected.
+var _ = register(&Check{
+	order:  350,
+	Name:   "fake_input",
+	Title:  "address of the sender taken for a token or a pool",
+	Causes: []api.Category{api.InsufficientValidation},
+	rules: []rule{
+		{name: "fake_input", fires: (*attack).fakeInput, words: says(verdict.CauseFakeInput, ofFaulty)},
+	},
+})
+
+// fakeInput: a contract asked a tool what it would ask a token or a pool, because the
+// party had passed the tool's address.
+func (a *attack) fakeInput() (out []hit) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 ||
+			!tokenViews[evmsig.Called(x.Input)] ||
+			a.traded(x.To) {
+			continue
+		}
+		d := a.f.DealAt(i)
+		if d < 0 || !a.passed(a.f.Deals[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h hit) bool { return h.faulty == x.From }) {
+			continue
+		}
+		if lost := a.f.Robbed(x.From); lost != nil || a.gain && len(a.f.Losers) > 0 || a.gain && a.loan {
+			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: x.From, deals: []int{d}, frames: []int{i}}
+			if lost != nil {
+				h.victims, h.position = []common.Address{x.From}, lost[0]
+			}
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// traded reports whether the side exchanged a token with a pool. Tokens that sell their own
+// fees pass themselves to routers.
+func (a *attack) traded(token common.Address) bool {
+	return slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid.Token == token || t.Got.Token == token })
+}
