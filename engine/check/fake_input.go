@@ -28,7 +28,7 @@ var _ = register(&Check{
 func (a *attack) fakeInput() (out []hit) {
 	for i, x := range a.f.Tree.Frames {
 		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 ||
-			!tokenViews[evmsig.Called(x.Input)] ||
+			!evmsig.AssetFunctions[evmsig.Called(x.Input)] ||
 			a.traded(x.To) {
 			continue
 		}

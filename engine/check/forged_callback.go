@@ -2,6 +2,7 @@ package check
 
 import (
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/verdict"
 
@@ -25,7 +26,7 @@ func (a *attack) forgedCallback() (out []hit) {
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
 		x := a.dealFrame(i)
-		if !facts.IsCallback(d.Selector) || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
+		if !evmsig.Callbacks[d.Selector] || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
 			continue
 		}
 		for _, m := range a.f.Inside(d.Frame) {

@@ -6,7 +6,6 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -167,22 +166,6 @@ var many = func() map[common.Address]bool {
 	}
 	return out
 }()
-
-// tokenFuncs are functions of tokens that move or approve.
-var tokenFuncs = selectorSet("transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)",
-	"increaseAllowance(address,uint256)", "decreaseAllowance(address,uint256)", "setApprovalForAll(address,bool)",
-	"safeTransferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256,bytes)",
-	"safeTransferFrom(address,address,uint256,uint256,bytes)", "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)",
-	"deposit()", "withdraw(uint256)")
-
-// selectorSet makes a set of functions of their signatures.
-func selectorSet(signatures ...string) map[evmsig.Selector]bool {
-	out := make(map[evmsig.Selector]bool, len(signatures))
-	for _, s := range signatures {
-		out[evmsig.Func(s)] = true
-	}
-	return out
-}
 
 // exceeds reports whether n is more than percent hundredths of base.
 func exceeds(n, base *big.Int, percent int64) bool {

@@ -33,7 +33,7 @@ func (a *attack) absurdArgument() []hit {
 	if len(a.f.Deals) > 1 || len(a.f.Deals) == 1 && a.f.Deals[0].Frame != 0 {
 		return nil
 	}
-	if len(root.Input) < 4 || tokenFuncs[evmsig.Called(root.Input)] || len(a.f.Spent) > 0 {
+	if len(root.Input) < 4 || evmsig.TokenFunctions[evmsig.Called(root.Input)] || len(a.f.Spent) > 0 {
 		return nil
 	}
 	for i := 0; i < len(root.Input[4:])/32 && i < 64; i++ {

@@ -333,7 +333,7 @@ func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok 
 	}
 	args := x.Input[4:]
 	switch sel := evmsig.Called(x.Input); {
-	case takingFuncs[sel]:
+	case evmsig.TakingFunctions[sel]:
 		token = x.To
 	case x.To != facts.Permit2 || sel != evmsig.SelPermit2TransferFrom:
 		return owner, token, false
@@ -345,11 +345,6 @@ func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok 
 	owner, ok = evmsig.Address(evmsig.Word(args, 0))
 	return owner, token, ok
 }
-
-// takingFuncs are functions of tokens that move tokens of the owner in their first argument.
-var takingFuncs = selectorSet("transferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256)",
-	"safeTransferFrom(address,address,uint256,bytes)", "safeTransferFrom(address,address,uint256,uint256,bytes)",
-	"safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)")
 
 // promises are the beginnings of names of functions that promise to give something.
 var promises = []string{"claim", "airdrop", "getreward", "securityupdate", "redeemreward", "mintreward"}

@@ -102,7 +102,7 @@ func (a *attack) tokenOf(pair common.Address) common.Address {
 func (a *attack) namesPair(token, pair common.Address, before int) int {
 	for i := range a.f.Deals[:before] {
 		d := &a.f.Deals[i]
-		if d.Target == token && !tokenFuncs[d.Selector] && d.Selector != evmsig.SelBalanceOf &&
+		if d.Target == token && !evmsig.TokenFunctions[d.Selector] && d.Selector != evmsig.SelBalanceOf &&
 			a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
 			return i
 		}

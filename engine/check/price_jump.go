@@ -23,39 +23,6 @@ var _ = register(&Check{
 	},
 })
 
-// counted are views that tell balances and counts, not prices.
-var counted = selectorSet(
-	"balanceOf(address)",
-	"totalSupply()",
-	"allowance(address,address)",
-	"getReserves()",
-	"nonces(address)",
-	"decimals()",
-	"balanceOf(address,uint256)",
-	"totalAssets()",
-	"getCash()",
-	"liquidity()",
-	"totalBorrows()",
-	"borrowIndex()",
-	"totalBorrowsCurrent()",
-	"borrowBalanceCurrent(address)",
-	"borrowBalanceStored(address)",
-	"balance()",
-	"available()",
-	"balanceOfUnderlying(address)",
-	"totalDebt()",
-	"token()",
-	"maxWithdraw(address)",
-	"maxRedeem(address)",
-	"earned(address)",
-	"getBalance(address)",
-	"kLast()",
-	"balances(uint256)",
-	"balanceOfPool()",
-	"getEthBalance(address)",
-	"availableToLend()",
-)
-
 // shareRates are the beginnings of names of views that tell what a share is worth.
 var shareRates = []string{
 	"exchangerate",
@@ -90,7 +57,7 @@ func (a *attack) priceJump() []hit {
 	for i, x := range a.f.Tree.Frames {
 		if x.Kind != trace.StaticCall && x.Kind != trace.Call || !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 ||
 			len(x.Input) > 4+8*32 ||
-			counted[evmsig.Called(x.Input)] ||
+			evmsig.CountingViews[evmsig.Called(x.Input)] ||
 			a.f.Member(x.From) ||
 			a.f.Member(x.To) ||
 			len(x.Logs) > 0 {

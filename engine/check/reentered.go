@@ -24,60 +24,6 @@ var _ = register(&Check{
 	},
 })
 
-// hooks are functions that tokens call on who sends or gets them.
-var hooks = selectorSet(
-	"tokensReceived(address,address,address,uint256,bytes,bytes)",
-	"tokensToSend(address,address,address,uint256,bytes,bytes)",
-	"onERC721Received(address,address,uint256,bytes)",
-	"onERC1155Received(address,address,uint256,uint256,bytes)",
-	"onERC1155BatchReceived(address,address,uint256[],uint256[],bytes)",
-	"tokenFallback(address,uint256,bytes)",
-	"onTokenTransfer(address,uint256,bytes)",
-)
-
-// tokenViews are functions of tokens and pools that a contract calls on what it takes for one.
-var tokenViews = selectorSet(
-	"transfer(address,uint256)",
-	"transferFrom(address,address,uint256)",
-	"approve(address,uint256)",
-	"balanceOf(address)",
-	"allowance(address,address)",
-	"totalSupply()",
-	"decimals()",
-	"symbol()",
-	"name()",
-	"token0()",
-	"token1()",
-	"getReserves()",
-	"swap(uint256,uint256,address,bytes)",
-	"sync()",
-	"skim(address)",
-	"mint(address)",
-	"burn(address)",
-	"deposit()",
-	"deposit(uint256)",
-	"withdraw(uint256)",
-	"deposit(uint256,address)",
-	"asset()",
-	"underlying()",
-	"burn(uint256)",
-	"mint(uint256)",
-	"burn(address,uint256)",
-	"mint(address,uint256)",
-	"factory()",
-	"fee()",
-	"liquidity()",
-	"slot0()",
-	"getAmountsOut(uint256,address[])",
-	"owner()",
-	"exchange(int128,int128,uint256,uint256)",
-	"balanceOfUnderlying(address)",
-	"claimRewards(address)",
-	"getRewardTokens()",
-	"rewardTokens()",
-	"redeemRewards(address)",
-)
-
 // reentry is a call by a tool to a contract of which a call is running, made from code
 // that the contract had called in between.
 type reentry struct {
@@ -90,7 +36,7 @@ type reentry struct {
 func (a *attack) knownKind(callback int) bool {
 	x := a.frame(callback)
 	sel := evmsig.Called(x.Input)
-	return len(x.Input) == 0 && !x.Value.IsZero() || len(x.Input) >= 4 && (hooks[sel] || tokenViews[sel])
+	return len(x.Input) == 0 && !x.Value.IsZero() || len(x.Input) >= 4 && (evmsig.TokenHooks[sel] || evmsig.AssetFunctions[sel])
 }
 
 // callbackAround is the innermost call by an outsider to a tool around a frame; -1 for
@@ -106,14 +52,16 @@ func (a *attack) callbackAround(i int) int {
 
 // passive are targets and functions of which a second call means nothing.
 func (a *attack) passive(d *facts.Deal) bool {
-	return tokenFuncs[d.Selector] || many[d.Target] || d.Target == a.wrapped()
+	return evmsig.TokenFunctions[d.Selector] || many[d.Target] || d.Target == a.wrapped()
 }
 
 // ownShares reports whether a deal transfers tokens of a contract that pays the side here
 // and so is more than a token.
 func (a *attack) ownShares(d *facts.Deal) bool {
 	return (d.Selector == evmsig.SelTransfer || d.Selector == evmsig.SelTransferFrom) && d.Target != a.wrapped() &&
-		slices.ContainsFunc(a.f.Deals, func(o facts.Deal) bool { return o.Target == d.Target && !tokenFuncs[o.Selector] && len(o.Moves) > 0 })
+		slices.ContainsFunc(a.f.Deals, func(o facts.Deal) bool {
+			return o.Target == d.Target && !evmsig.TokenFunctions[o.Selector] && len(o.Moves) > 0
+		})
 }
 
 func (a *attack) reentries() (out []reentry) {
@@ -127,7 +75,7 @@ func (a *attack) reentries() (out []reentry) {
 			continue
 		}
 		for x := a.frame(cb).Parent; x != nil; x = x.Parent {
-			if x.Kind == trace.Call && x.To == d.Target && x.From != d.Target && !tokenFuncs[evmsig.Called(x.Input)] {
+			if x.Kind == trace.Call && x.To == d.Target && x.From != d.Target && !evmsig.TokenFunctions[evmsig.Called(x.Input)] {
 				out = append(out, reentry{x.Index, cb, d.Frame, d.Target})
 				break
 			}
@@ -143,7 +91,7 @@ func (a *attack) reenter() (out []hit) {
 	}
 	for _, r := range a.reentries() {
 		if !a.knownKind(r.callback) && a.f.Loses(r.victim) == nil ||
-			facts.IsCallback(evmsig.Called(a.frame(r.callback).Input)) && a.f.Loses(r.victim) == nil {
+			evmsig.Callbacks[evmsig.Called(a.frame(r.callback).Input)] && a.f.Loses(r.victim) == nil {
 			continue
 		}
 		if slices.ContainsFunc(out, func(h hit) bool { return h.faulty == r.victim }) {
@@ -175,7 +123,7 @@ func (a *attack) reenterOther() (out []hit) {
 			continue
 		}
 		cb := a.callbackAround(d.Frame)
-		if cb < 0 || facts.IsCallback(evmsig.Called(a.frame(cb).Input)) {
+		if cb < 0 || evmsig.Callbacks[evmsig.Called(a.frame(cb).Input)] {
 			continue
 		}
 		for x := a.frame(cb).Parent; x != nil; x = x.Parent {

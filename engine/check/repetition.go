@@ -37,7 +37,7 @@ func (a *attack) sameCall() (out []hit) {
 	var order []call
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
-		if tokenFuncs[d.Selector] || d.Into >= 0 || a.f.Liquidates(d.Frame) || len(a.f.Given(i)) > 0 || len(a.f.Taken(i)) == 0 {
+		if evmsig.TokenFunctions[d.Selector] || d.Into >= 0 || a.f.Liquidates(d.Frame) || len(a.f.Given(i)) > 0 || len(a.f.Taken(i)) == 0 {
 			continue
 		}
 		c := call{d.Target, string(a.dealFrame(i).Input)}
@@ -91,7 +91,7 @@ func (a *attack) repeatedFunction() (out []hit) {
 	var order []function
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
-		if len(a.dealFrame(i).Input) < 4 || tokenFuncs[d.Selector] || a.f.Liquidates(d.Frame) {
+		if len(a.dealFrame(i).Input) < 4 || evmsig.TokenFunctions[d.Selector] || a.f.Liquidates(d.Frame) {
 			continue
 		}
 		fn := function{d.Target, d.Selector}

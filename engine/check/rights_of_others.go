@@ -43,7 +43,7 @@ type pull struct {
 // or taken alone.
 func (a *attack) pulls(paid bool) (out []pull) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 100 || !takingFuncs[evmsig.Selector(x.Input[:4])] {
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 100 || !evmsig.TakingFunctions[evmsig.Selector(x.Input[:4])] {
 			continue
 		}
 		p := pull{

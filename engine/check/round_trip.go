@@ -70,10 +70,11 @@ func (a *attack) between(h *hit, r *facts.RoundTrip) (broken bool) {
 // of a token: a call of a protocol.
 func (a *attack) custom(i int) bool {
 	d := &a.f.Deals[i]
-	if d.Into >= 0 || tokenFuncs[d.Selector] || tokenViews[d.Selector] || a.calledLike(i, trading) || a.calledLike(i, viewing) ||
+	if d.Into >= 0 || evmsig.TokenFunctions[d.Selector] || evmsig.AssetFunctions[d.Selector] ||
+		a.calledLike(i, trading) || a.calledLike(i, viewing) ||
 		a.f.Lends(d.Target) ||
 		many[d.Target] ||
-		leaving[d.Selector] ||
+		evmsig.LeavePool[d.Selector] ||
 		len(a.dealFrame(i).Input) < 4 {
 		return false
 	}

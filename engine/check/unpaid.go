@@ -119,7 +119,7 @@ func (a *attack) depositWithdraw() (out []hit) {
 	var order []account
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
-		if d.Nested || d.Into >= 0 || many[d.Target] || tokenFuncs[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
+		if d.Nested || d.Into >= 0 || many[d.Target] || evmsig.TokenFunctions[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
 			continue
 		}
 		k, n, ok := a.onlyAsset(i)
@@ -167,36 +167,10 @@ func (a *attack) onlyAsset(deal int) (k facts.Key, n *big.Int, ok bool) {
 	return k, n, ok
 }
 
-// leaving are functions by which a provider of liquidity takes both assets of a pool.
-var leaving = selectorSet(
-	"burn(address)",
-	"burn()",
-	"burn(uint256)",
-	"burn(address,address,uint256)",
-	"burn(int24,int24,uint128)",
-	"burn(uint256,bytes)",
-	"burn(address,address,uint256,uint256,uint256)",
-	"collect(address,int24,int24,uint128,uint128)",
-	"collect((uint256,address,uint128,uint128))",
-	"remove_liquidity(uint256,uint256[2])",
-	"remove_liquidity(uint256,uint256[3])",
-	"remove_liquidity(uint256,uint256[4])",
-	"remove_liquidity_imbalance(uint256[2],uint256)",
-	"remove_liquidity_imbalance(uint256[3],uint256)",
-	"removeLiquidity(uint256,uint256,uint256)",
-	"removeLiquidity(uint256,uint256[],uint256)",
-	"exitPool(uint256,uint256[])",
-	"exitswapPoolAmountIn(address,uint256,uint256)",
-	"withdraw(uint256,uint256[])",
-	"removeLiquidity(uint256,uint256,uint256,uint256)",
-	"withdrawAll()",
-	"redeem(uint256)",
-)
-
 // left reports whether liquidity of a pool was taken out by a function for that.
 func (a *attack) left(pool common.Address) bool {
 	for i, x := range a.f.Tree.Frames {
-		if a.f.Context[i] == pool && a.f.Live(i) && leaving[evmsig.Called(x.Input)] {
+		if a.f.Context[i] == pool && a.f.Live(i) && evmsig.LeavePool[evmsig.Called(x.Input)] {
 			return true
 		}
 	}
@@ -296,7 +270,7 @@ func (a *attack) absurdReturn() []hit {
 	other := false
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
-		other = other || d.Into < 0 && !d.Nested && !tokenFuncs[d.Selector] && !a.calledLike(i, trading)
+		other = other || d.Into < 0 && !d.Nested && !evmsig.TokenFunctions[d.Selector] && !a.calledLike(i, trading)
 	}
 	if !other {
 		return nil
@@ -424,7 +398,8 @@ func mintedSaleWords(t *told) verdict.Sentence {
 func (a *attack) customCall(token common.Address, before int) int {
 	for i := range a.f.Deals[:before] {
 		d := &a.f.Deals[i]
-		if d.Target == token && len(a.dealFrame(i).Input) >= 4 && !tokenFuncs[d.Selector] && !a.l.published(d.Frame) && len(a.f.Given(i)) == 0 {
+		if d.Target == token && len(a.dealFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !a.l.published(d.Frame) &&
+			len(a.f.Given(i)) == 0 {
 			return i
 		}
 	}

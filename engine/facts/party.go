@@ -30,21 +30,6 @@ func (f *Facts) join(a common.Address) {
 	}
 }
 
-// harness are functions that are published and yet only name what a contract of one's own
-// is told to do.
-var harness = selectors("start()", "run()", "attack()", "execute()", "test()")
-
-// tokenCalls are functions of tokens that take no coin.
-var tokenCalls = selectors("transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)")
-
-func selectors(signatures ...string) map[evmsig.Selector]bool {
-	out := make(map[evmsig.Selector]bool, len(signatures))
-	for _, s := range signatures {
-		out[evmsig.Func(s)] = true
-	}
-	return out
-}
-
 // bespoke reports whether the called contract is one of the sender's own: nobody vouches
 // for it, and its function is no public one. Who pays out of its stock and gets nothing is
 // not the sender's, whatever it is called by.
@@ -56,13 +41,13 @@ func (f *Facts) bespoke(root *trace.Frame) bool {
 	switch {
 	case len(root.Input) == 0:
 		return f.acts(root) >= 2
-	case len(root.Input) < 4, called == evmsig.Selector{}, harness[called], tokenCalls[called] && !root.Value.IsZero():
+	case len(root.Input) < 4, called == evmsig.Selector{}, evmsig.Runners[called], evmsig.UnpaidTokenFunctions[called] && !root.Value.IsZero():
 		return true
 	case !f.Published(0):
 		return true
 	}
 	for _, x := range f.Tree.Frames[1:] {
-		if x.To == root.To && x.From != root.To && x.Kind == trace.Call && x.Status == trace.OK && callbacks[evmsig.Called(x.Input)] {
+		if x.To == root.To && x.From != root.To && x.Kind == trace.Call && x.Status == trace.OK && evmsig.Callbacks[evmsig.Called(x.Input)] {
 			return true
 		}
 	}
@@ -99,42 +84,6 @@ func (f *Facts) paysOut(a common.Address) bool {
 	}
 	return true
 }
-
-// IsCallback reports whether a function is one that lenders and pools call on whoever
-// called them.
-func IsCallback(s evmsig.Selector) bool { return callbacks[s] }
-
-var callbacks = selectors(
-	"onFlashLoan(address,address,uint256,uint256,bytes)",
-	"onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)",
-	"executeOperation(address[],uint256[],uint256[],address,bytes)",
-	"executeOperation(address,uint256,uint256,address,bytes)",
-	"executeOperation(address,uint256,uint256,bytes)",
-	"receiveFlashLoan(address[],uint256[],uint256[],bytes)",
-	"onMorphoFlashLoan(uint256,bytes)",
-	"uniswapV2Call(address,uint256,uint256,bytes)",
-	"pancakeCall(address,uint256,uint256,bytes)",
-	"BiswapCall(address,uint256,uint256,bytes)",
-	"waultSwapCall(address,uint256,uint256,bytes)",
-	"apeCall(address,uint256,uint256,bytes)",
-	"uniswapV3FlashCallback(uint256,uint256,bytes)",
-	"pancakeV3FlashCallback(uint256,uint256,bytes)",
-	"uniswapV3SwapCallback(int256,int256,bytes)",
-	"pancakeV3SwapCallback(int256,int256,bytes)",
-	"algebraSwapCallback(int256,int256,bytes)",
-	"unlockCallback(bytes)",
-	"lockAcquired(bytes)",
-	"DVMFlashLoanCall(address,uint256,uint256,bytes)",
-	"DPPFlashLoanCall(address,uint256,uint256,bytes)",
-	"DSPFlashLoanCall(address,uint256,uint256,bytes)",
-	"callFunction(address,(address,uint256),bytes)",
-	"callFunction(address,(address,uint256),bytes)",
-	"hook(address,uint256,uint256,bytes)",
-	"swapCallback(int256,int256,bytes)",
-	"swapCallback(uint256,uint256,bytes)",
-	"swapY2XCallback(uint256,uint256,bytes)",
-	"swapX2YCallback(uint256,uint256,bytes)",
-)
 
 // pocketed finds the accounts that the party paid of its own accord and that did nothing
 // themselves. What a contract of others has the party pay to an account is a price or a fee.
