@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/flow"
 	"txlens/engine/statediff"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -129,24 +130,17 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 		b.evidence = append(b.evidence, l.viewed(view, verdict.StrangerSucceeds))
 	}
 	var took []verdict.Arg
-	if len(keys) == 0 {
-		if !known {
-			return finding{}, false
-		}
-		if c.pre == (common.Address{}) { // who set it up may have been the one to do so
-			b.missing = []verdict.Sentence{verdict.Say(verdict.MissingNewController)}
-		}
-	} else {
-		for i := range l.pays {
-			if q := &l.pays[i]; q.from == v && l.own[q.to] && q.key == keys[0] && q.amount.Sign() > 0 {
-				b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amount(q.key, q.amount), verdict.Who(q.to)))
-				took = []verdict.Arg{amount(q.key, q.amount), l.placeOf(q)}
-				break
-			}
-		}
-		if !known && c.pre == (common.Address{}) {
-			b.missing = []verdict.Sentence{verdict.Say(verdict.MissingWhoMayCall)} // it may have been meant for this caller
-		}
+	if len(keys) > 0 {
+		took = l.tookWith(&b, keys[0])
+	} else if !known {
+		return finding{}, false
+	}
+	switch {
+	case c.pre != (common.Address{}):
+	case len(keys) == 0: // who set it up may have been the one to do so
+		b.missing = []verdict.Sentence{verdict.Say(verdict.MissingNewController)}
+	case !known: // it may have been meant for this caller
+		b.missing = []verdict.Sentence{verdict.Say(verdict.MissingWhoMayCall)}
 	}
 	b.check = fmt.Sprintf("%s != %s", ref("after", v, c.slot), ref("before", v, c.slot))
 	if len(keys) > 0 {
@@ -159,6 +153,18 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	who := []verdict.Arg{verdict.Who(v), verdict.Who(call.From), verdict.Slot(c.slot), verdict.Who(c.pre), l.at(call)}
 	b.sentence = verdict.Say(form, append(who, took...)...)
 	return l.find(b), true
+}
+
+// tookWith adds the first payment of the victim to the sender's side to the evidence, and
+// returns its amount and its place.
+func (l *inspection) tookWith(b *broken, k flow.TokenKey) []verdict.Arg {
+	for i := range l.pays {
+		if q := &l.pays[i]; q.from == b.victim && l.own[q.to] && q.key == k && q.amount.Sign() > 0 {
+			b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amount(q.key, q.amount), verdict.Who(q.to)))
+			return []verdict.Arg{amount(q.key, q.amount), l.placeOf(q)}
+		}
+	}
+	return nil
 }
 
 // governs reports whether a word of storage is one of control, and not that of the last

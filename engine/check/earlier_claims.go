@@ -90,13 +90,8 @@ func (a *attack) lookUpClaim(v common.Address) claim {
 			found = true
 		}
 	}
-	balance := Question{To: v, Data: append(evmsig.SelBalanceOf[:], who...), When: Before}
-	had, ok := ask(balance)
-	balance.When = After
-	has, too := ask(balance)
-	if x, y := evmsig.Uint(had.Output, 0), evmsig.Uint(has.Output, 0); ok && too && !had.Reverted && !has.Reverted &&
-		x != nil && y != nil && x.Cmp(y) > 0 {
-		found = true // it gave back shares
+	if gaveShares(v, who, ask) {
+		found = true
 	}
 	if own, ok := a.ownRight(p, ask); ok && own {
 		found = true
@@ -108,6 +103,17 @@ func (a *attack) lookUpClaim(v common.Address) claim {
 		return claimNone
 	}
 	return claimUnknown
+}
+
+// gaveShares reports whether a holder has fewer shares of an account after the transaction
+// than before it.
+func gaveShares(of common.Address, holder []byte, ask func(Question) (View, bool)) bool {
+	balance := Question{To: of, Data: append(evmsig.SelBalanceOf[:], holder...), When: Before}
+	had, ok := ask(balance)
+	balance.When = After
+	has, too := ask(balance)
+	x, y := evmsig.Uint(had.Output, 0), evmsig.Uint(has.Output, 0)
+	return ok && too && !had.Reverted && !has.Reverted && x != nil && y != nil && x.Cmp(y) > 0
 }
 
 // firstPayment is the first direct payment of an account to the side; nil for none.

@@ -21,9 +21,7 @@ func (l *inspection) openMint() (out []finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		token := p.key.Token
-		if p.from != (common.Address{}) || p.log < 0 || !l.own[p.to] || p.key.ID != "" || p.key.NFT || p.frame == nil || l.own[token] ||
-			l.creates(token) ||
-			p.amount.Sign() == 0 {
+		if !l.mintsToSender(p) {
 			continue
 		}
 		call := l.reached(p.frame, token)
@@ -47,6 +45,13 @@ func (l *inspection) openMint() (out []finding) {
 		return append(out, l.minted(p, call, owner, o, buyer, got))
 	}
 	return out
+}
+
+// mintsToSender reports whether a payment is new units of a token of others for the sender's
+// side.
+func (l *inspection) mintsToSender(p *payment) bool {
+	return p.from == (common.Address{}) && p.log >= 0 && p.frame != nil && p.amount.Sign() > 0 && p.key.ID == "" && !p.key.NFT &&
+		l.own[p.to] && !l.own[p.key.Token] && !l.creates(p.key.Token)
 }
 
 // givenFor reports whether the sender's side gave nothing to the token and burnt none of

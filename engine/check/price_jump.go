@@ -2,6 +2,7 @@ package check
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 
 	"txlens/engine/api"
@@ -39,31 +40,68 @@ var shareRates = []string{
 	"tokensperunit",
 }
 
+// span is how far the answers of one view lie apart.
+type span struct {
+	low, high     *big.Int
+	lowAt, highAt int
+}
+
+// add takes the answer of a frame into the span.
+func (s *span) add(n *big.Int, frame int) {
+	if n.Cmp(s.low) < 0 {
+		s.low, s.lowAt = n, frame
+	}
+	if n.Cmp(s.high) > 0 {
+		s.high, s.highAt = n, frame
+	}
+}
+
+// wider reports whether a span is wider than another, which may be nil, in proportion.
+func (s *span) wider(o *span) bool {
+	return o == nil || new(big.Int).Mul(s.high, o.low).Cmp(new(big.Int).Mul(o.high, s.low)) > 0
+}
+
 // priceJump: a view that contracts of others asked answered values more than half apart.
 func (a *attack) priceJump() []hit {
 	if !a.gain || a.old {
 		return nil
 	}
+	best := a.widestSpan()
+	if best == nil {
+		return nil
+	}
+	h := hit{
+		grade:    suspicious,
+		category: api.PriceManipulation,
+		faulty:   a.frame(best.highAt).From,
+		frames:   []int{min(best.lowAt, best.highAt), max(best.lowAt, best.highAt)},
+	}
+	for i, f := range h.frames {
+		h.values[i] = new(big.Int).SetBytes(a.frame(f).Output)
+		if d := a.f.DealAt(f); d >= 0 {
+			h.deals = append(h.deals, d)
+		}
+	}
+	if a.loan || len(a.f.Fresh) > 0 || len(a.f.Losers) > 0 {
+		h.grade = decisive
+	}
+	name := strings.ToLower(a.l.function(best.highAt))
+	if a.donated() && slices.ContainsFunc(shareRates, func(r string) bool { return strings.HasPrefix(name, r) }) {
+		h.category = api.ShareInflation
+	}
+	return []hit{h}
+}
+
+// widestSpan is the span of the view whose answers lie farthest apart, of those that are
+// more than half apart; nil for none.
+func (a *attack) widestSpan() (best *span) {
 	type view struct {
 		target common.Address
 		input  string
 	}
-	type span struct {
-		low, high     *big.Int
-		lowAt, highAt int
-	}
 	asked := map[view]*span{}
-	var best *span
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.StaticCall && x.Kind != trace.Call || !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 ||
-			len(x.Input) > 4+8*32 ||
-			evmsig.CountingViews[evmsig.Called(x.Input)] ||
-			a.f.Member(x.From) ||
-			a.f.Member(x.To) ||
-			len(x.Logs) > 0 {
-			continue
-		}
-		if x.Kind == trace.Call && (!x.Value.IsZero() || a.f.Before(i) != a.f.After(i)) {
+		if !a.asksPrice(i, x) {
 			continue
 		}
 		n := new(big.Int).SetBytes(x.Output)
@@ -76,44 +114,21 @@ func (a *attack) priceJump() []hit {
 			asked[v] = &span{n, n, i, i}
 			continue
 		}
-		if n.Cmp(s.low) < 0 {
-			s.low, s.lowAt = n, i
-		}
-		if n.Cmp(s.high) > 0 {
-			s.high, s.highAt = n, i
-		}
-		if exceeds(s.high, s.low, 150) && (best == nil || new(big.Int).Mul(s.high, best.low).Cmp(new(big.Int).Mul(best.high, s.low)) > 0) {
+		if s.add(n, i); exceeds(s.high, s.low, 150) && s.wider(best) {
 			best = s
 		}
 	}
-	if best == nil {
-		return nil
+	return best
+}
+
+// asksPrice reports whether a frame is a call between contracts of others that answers one
+// number, moves nothing, and is no view that only counts.
+func (a *attack) asksPrice(i int, x *trace.Frame) bool {
+	if !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 || len(x.Input) > 4+8*32 || len(x.Logs) > 0 ||
+		evmsig.CountingViews[evmsig.Called(x.Input)] || a.f.Member(x.From) || a.f.Member(x.To) {
+		return false
 	}
-	h := hit{
-		grade:    suspicious,
-		category: api.PriceManipulation,
-		faulty:   a.frame(best.highAt).From,
-		frames:   []int{min(best.lowAt, best.highAt), max(best.lowAt, best.highAt)},
-	}
-	for i, f := range h.frames {
-		h.values[i] = new(big.Int).SetBytes(a.frame(f).Output)
-	}
-	if a.loan || len(a.f.Fresh) > 0 || len(a.f.Losers) > 0 {
-		h.grade = decisive
-	}
-	if name := strings.ToLower(a.l.function(best.highAt)); a.donated() {
-		for _, r := range shareRates {
-			if strings.HasPrefix(name, r) {
-				h.category = api.ShareInflation
-			}
-		}
-	}
-	for _, f := range h.frames {
-		if d := a.f.DealAt(f); d >= 0 {
-			h.deals = append(h.deals, d)
-		}
-	}
-	return []hit{h}
+	return x.Kind == trace.StaticCall || x.Kind == trace.Call && x.Value.IsZero() && a.f.Before(i) == a.f.After(i)
 }
 
 // donated reports whether the party sent tokens to a contract that no deal took for a

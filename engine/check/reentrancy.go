@@ -86,24 +86,30 @@ func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Addres
 	return out
 }
 
+// putIn is what the sender's side paid a contract of an asset, and whether it gave anything
+// else for it, such as shares.
+func (l *inspection) putIn(to common.Address, k flow.TokenKey) (in []*payment, other bool) {
+	for i := range l.pays {
+		p := &l.pays[i]
+		switch {
+		case !l.own[p.from] || l.own[p.to] || p.amount.Sign() == 0:
+		case p.key == k && p.to == to:
+			in = append(in, p)
+		case p.key != k && (p.to == to || p.key.Token == to):
+			return nil, true
+		}
+	}
+	return in, false
+}
+
 func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) {
 	outer, inner := l.paysIn(e.outer, all, e.victim, k), l.paysIn(e.inner, all, e.victim, k)
 	if len(outer) == 0 || len(inner) == 0 {
 		return finding{}, false
 	}
-	// What the sender's side put in, and what else it gave, such as shares.
-	var in []*payment
-	for i := range l.pays {
-		p := &l.pays[i]
-		if !l.own[p.from] || l.own[p.to] || p.amount.Sign() == 0 {
-			continue
-		}
-		if p.key != k && (p.to == e.victim || p.key.Token == e.victim) {
-			return finding{}, false // something else was given for it
-		}
-		if p.key == k && p.to == e.victim {
-			in = append(in, p)
-		}
+	in, other := l.putIn(e.victim, k)
+	if other {
+		return finding{}, false
 	}
 	gave := l.total(k, func(p *payment) bool { return p.from == e.victim && l.own[p.to] })
 	got := l.total(k, func(p *payment) bool { return p.to == e.victim && l.own[p.from] })

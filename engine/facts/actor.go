@@ -88,11 +88,7 @@ func (a *Reading) unwrapIntent() bool {
 // unwrapMaker finds the maker of a filled limit order whose event does not name it:
 // the one account beside the filler that gave one asset and got another.
 func (a *Reading) unwrapMaker() bool {
-	filled := false
-	for i := range a.Matches {
-		filled = filled || a.Matches[i].Rule.Flags&flagMaker != 0
-	}
-	if !filled || a.Flow == nil || a.Tx.To == nil {
+	if !slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Rule.Flags&flagMaker != 0 }) || a.Flow == nil || a.Tx.To == nil {
 		return false
 	}
 	if out, in := a.LegsOf(a.Sender); TokensIn(out) || len(out) > 0 && len(in) > 0 {
@@ -101,17 +97,24 @@ func (a *Reading) unwrapMaker() bool {
 	var who []common.Address
 	for i := 0; i < len(a.Flow.Changes) && i < 500; i++ {
 		c := a.Flow.Changes[i].Address
-		if c == a.Sender || c == *a.Tx.To || a.IsPool(c) || a.IsToken(c) || a.HasLabel(c) {
-			continue
-		}
-		if out, in := a.NetOf(c); len(out) != 1 || len(in) != 1 || out[0].Native() {
-			continue
-		}
-		if out, in := a.LegsOf(c); !out[0].Minted && !in[0].Minted {
+		if c != a.Sender && c != *a.Tx.To && a.exchangedOne(c) {
 			who = append(who, c)
 		}
 	}
 	return len(who) == 1 && a.become(ActorOrder, who[0])
+}
+
+// exchangedOne reports whether an account that nothing names gave one token and got one
+// asset, neither of them made in the exchange.
+func (a *Reading) exchangedOne(c common.Address) bool {
+	if a.IsPool(c) || a.IsToken(c) || a.HasLabel(c) {
+		return false
+	}
+	if out, in := a.NetOf(c); len(out) != 1 || len(in) != 1 || out[0].Native() {
+		return false
+	}
+	out, in := a.LegsOf(c)
+	return !out[0].Minted && !in[0].Minted
 }
 
 // unwrapFill takes the recipient of a bridge fill that a relayer paid out.

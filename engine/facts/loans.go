@@ -66,18 +66,10 @@ func (f *Facts) loansIn(d, callback int) {
 			a := account{m.From, m.Key}
 			lent := i < begun && m.Deal == d || m.From == f.Deals[d].Target && f.Within(m.Frame, callback)
 			if _, is := open[a]; !is && lent && !f.wrapper(m.From) {
-				lender := m.From
-				if lender == (common.Address{}) { // minted for the loan, and burnt after it
-					lender = f.Deals[d].Target
-				}
-				open[a] = &Loan{Lender: lender, Borrower: m.To, Key: m.Key, Amount: m.Amount, Repaid: new(big.Int), Deal: d, From: i, To: -1}
+				open[a] = f.loan(d, i)
 			}
-		default:
-			if l := open[account{m.To, m.Key}]; l != nil && l.To < 0 && i >= begun {
-				if l.Repaid.Add(l.Repaid, m.Amount); l.Repaid.Cmp(l.Amount) >= 0 {
-					l.To = i
-				}
-			}
+		case i >= begun:
+			open[account{m.To, m.Key}].repay(i, m.Amount)
 		}
 	}
 	for i := lo; i < f.After(f.Deals[d].Frame) && len(f.Loans) < maxLoans; i++ {
@@ -85,6 +77,26 @@ func (f *Facts) loansIn(d, callback int) {
 		if l := open[account{m.From, m.Key}]; l != nil && l.From == i && l.To >= 0 && !f.knownLoan(l) {
 			f.Loans = append(f.Loans, *l)
 		}
+	}
+}
+
+// loan is one that a movement of a deal begins.
+func (f *Facts) loan(d, move int) *Loan {
+	m := &f.Moves[move]
+	lender := m.From
+	if lender == (common.Address{}) { // minted for the loan, and burnt after it
+		lender = f.Deals[d].Target
+	}
+	return &Loan{Lender: lender, Borrower: m.To, Key: m.Key, Amount: m.Amount, Repaid: new(big.Int), Deal: d, From: move, To: -1}
+}
+
+// repay notes a repayment until all is repaid; l may be nil.
+func (l *Loan) repay(move int, n *big.Int) {
+	if l == nil || l.To >= 0 {
+		return
+	}
+	if l.Repaid.Add(l.Repaid, n); l.Repaid.Cmp(l.Amount) >= 0 {
+		l.To = move
 	}
 }
 

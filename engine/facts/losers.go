@@ -19,26 +19,33 @@ type Loser struct {
 // maxLosers bounds the list.
 const maxLosers = 200
 
-// losers sets what the side gained and spent, and finds who lost to it.
-func (f *Facts) losers() {
-	side := map[Key]*big.Int{}
-	direct := map[common.Address]bool{}
+// crossed is what crossed the border of the side: its net by asset, and who paid it.
+func (f *Facts) crossed() (side map[Key]*big.Int, payers map[common.Address]bool) {
+	side, payers = map[Key]*big.Int{}, map[common.Address]bool{}
 	for i := range f.Moves {
 		m := &f.Moves[i]
-		if in, out := f.Side(m.To), f.Side(m.From); in != out {
-			n := side[m.Key]
-			if n == nil {
-				n = new(big.Int)
-				side[m.Key] = n
-			}
-			if in {
-				n.Add(n, m.Amount)
-				direct[m.From] = direct[m.From] || m.Amount.Sign() > 0
-			} else {
-				n.Sub(n, m.Amount)
-			}
+		in := f.Side(m.To)
+		if in == f.Side(m.From) {
+			continue
+		}
+		n := side[m.Key]
+		if n == nil {
+			n = new(big.Int)
+			side[m.Key] = n
+		}
+		if in {
+			n.Add(n, m.Amount)
+			payers[m.From] = payers[m.From] || m.Amount.Sign() > 0
+		} else {
+			n.Sub(n, m.Amount)
 		}
 	}
+	return side, payers
+}
+
+// losers sets what the side gained and spent, and finds who lost to it.
+func (f *Facts) losers() {
+	side, direct := f.crossed()
 	receipts := f.receipts()
 	for _, p := range sorted(side, func(n *big.Int) bool { return n.Sign() != 0 }) {
 		switch {

@@ -87,17 +87,8 @@ func (ix *Index) evidenceItem(where string, e api.Evidence) (api.Evidence, bool)
 		}
 		out.Address = e.Address
 	}
-	if e.Selector != "" {
-		if out.Selector = strings.ToLower(e.Selector); !ix.selectors[out.Selector] {
-			return e, false
-		}
-	}
-	if e.Frame != "" {
-		n := ix.nodeAt[e.Frame]
-		if n == nil || out.Selector != "" && n.Selector != out.Selector {
-			return e, false
-		}
-		out.Frame, out.Source = e.Frame, "trace"
+	if !ix.called(e, &out) {
+		return e, false
 	}
 	if e.LogIndex != nil {
 		if _, ok := ix.logs[*e.LogIndex]; !ok {
@@ -112,6 +103,24 @@ func (ix *Index) evidenceItem(where string, e api.Evidence) (api.Evidence, bool)
 		out.Kind = api.Inferred // nothing was looked at that could be looked up
 	}
 	return out, out.Address != nil || out.Frame != "" || out.LogIndex != nil || out.Selector != ""
+}
+
+// called takes over selector and frame; false when one does not exist, or the frame calls
+// another function.
+func (ix *Index) called(e api.Evidence, out *api.Evidence) bool {
+	if e.Selector != "" {
+		if out.Selector = strings.ToLower(e.Selector); !ix.selectors[out.Selector] {
+			return false
+		}
+	}
+	if e.Frame != "" {
+		n := ix.nodeAt[e.Frame]
+		if n == nil || out.Selector != "" && n.Selector != out.Selector {
+			return false
+		}
+		out.Frame, out.Source = e.Frame, "trace"
+	}
+	return true
 }
 
 // stored compares slot, before and after with the state diff.

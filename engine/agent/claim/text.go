@@ -214,21 +214,23 @@ func beside(parts []part, at int) bool {
 // dotted reports whether a dot at i neither ends the sentence nor belongs to an
 // abbreviation such as "i.e.".
 func dotted(s string, i int, more bool) bool {
-	after := s[i+1:]
-	initial := func(i int) bool { // a letter alone stands before the dot at i
-		return i > 0 && unicode.IsLetter(rune(s[i-1])) && (i == 1 || s[i-2] == '.' || s[i-2] == ' ' || s[i-2] == '(')
-	}
+	after, initial := s[i+1:], initialAt(s, i)
 	switch {
 	case i > 0 && s[i-1] == ' ':
 		return true
 	case after == "":
 		return more
-	case initial(i) && len(after) > 1 && unicode.IsLetter(rune(after[0])) && after[1] == '.':
+	case initial && len(after) > 1 && unicode.IsLetter(rune(after[0])) && after[1] == '.':
 		return false
-	case initial(i) && i > 2 && s[i-2] == '.':
+	case initial && i > 2 && s[i-2] == '.':
 		return after[0] != ' ' && after[0] != ',' && after[0] != ')'
 	case after[0] == '"' || after[0] == ')':
 		return len(after) > 1 || more
 	}
 	return true
+}
+
+// initialAt reports whether a letter alone stands before the dot at i.
+func initialAt(s string, i int) bool {
+	return i > 0 && unicode.IsLetter(rune(s[i-1])) && (i == 1 || s[i-2] == '.' || s[i-2] == ' ' || s[i-2] == '(')
 }
