@@ -45,7 +45,7 @@ func BenchmarkVouchers(b *testing.B) {
 	reference := newReference(b)
 	for _, cgo := range []bool{true, false} {
 		b.Run(fmt.Sprintf("cgo=%v", cgo), func(b *testing.B) {
-			shop := newVoucherShop(b, cgo, "")
+			shop := newVoucherShop(b, cgo)
 			for _, load := range voucherLoads {
 				b.Run(fmt.Sprint(load.channels), func(b *testing.B) {
 					for b.Loop() {

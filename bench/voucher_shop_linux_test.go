@@ -67,8 +67,8 @@ const (
 	voucherDeposit = 900_000_000
 )
 
-// newVoucherShop builds the program with tags and starts it. more are further flags.
-func newVoucherShop(b *testing.B, cgo bool, tags string, more ...string) *voucherShop {
+// newVoucherShop builds the program and starts it. more are further flags.
+func newVoucherShop(b *testing.B, cgo bool, more ...string) *voucherShop {
 	fund := []sandbox.Funding{}
 	for n := range voucherLoads[len(voucherLoads)-1].channels {
 		key, _ := keyOf(b, uint32(n+1))
@@ -87,7 +87,7 @@ func newVoucherShop(b *testing.B, cgo bool, tags string, more ...string) *vouche
 	if err := os.WriteFile(keyFile, []byte(secret.Hex()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-tags", tags, "-o", program, "../cmd/txlens")
+	build := exec.Command("go", "build", "-o", program, "../cmd/txlens")
 	build.Env = append(os.Environ(), map[bool]string{true: "CGO_ENABLED=1", false: "CGO_ENABLED=0"}[cgo])
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)

@@ -1,5 +1,3 @@
-//go:build postgres
-
 package bench
 
 import (
@@ -23,8 +21,8 @@ func BenchmarkVoucherStores(b *testing.B) {
 	database := pgtest.Shared(b).Create(b)
 	b.Cleanup(pgtest.StopShared) // after the servers have ended
 	shops := map[string]*voucherShop{
-		"file":     newVoucherShop(b, true, "postgres"),
-		"postgres": newVoucherShop(b, true, "postgres", "--store", database),
+		"file":     newVoucherShop(b, true),
+		"postgres": newVoucherShop(b, true, "--store", database),
 	}
 	payers := map[string][]*voucherPayer{}
 	for name, shop := range shops {

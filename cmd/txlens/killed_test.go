@@ -60,7 +60,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 		if binary.folder, binary.err = os.MkdirTemp("", "txlens"); binary.err != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-tags", service.BuildTags, "-o", binary.folder, ".").CombinedOutput()
+		out, err := exec.Command("go", "build", "-o", binary.folder, ".").CombinedOutput()
 		if err != nil {
 			binary.err = fmt.Errorf("build: %w: %s", err, out)
 		}

@@ -198,7 +198,7 @@ func TestSelections(t *testing.T) {
 			t.Errorf("%s: read %q, want %q", text, got, want)
 		}
 	}
-	f("go test -tags postgres -run 'TestA|TestB$' ./app ./cmd/txlens", "-run TestA|TestB$ ./app,./cmd/txlens")
+	f("go test -tags netgo -run 'TestA|TestB$' ./app ./cmd/txlens", "-run TestA|TestB$ ./app,./cmd/txlens")
 	f("go test ./storage/... -run=TestKilled -timeout 1h", "-run TestKilled ./storage/...")
 	f("`go test ./zoo -run 'TestZoo/NAME' -args -record \"$PWD/engine\"`", "-run TestZoo/NAME ./zoo")
 	f("go test -run '^$' -bench WholePath ./bench", "-bench WholePath ./bench")

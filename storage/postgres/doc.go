@@ -1,6 +1,5 @@
 // Package postgres is a store in PostgreSQL 14 or later, or in a database that speaks its
-// protocol and dialect, such as CockroachDB. It is built with the tag postgres alone: the
-// driver adds four megabytes to a program that most operators run without it.
+// protocol and dialect, such as CockroachDB.
 //
 // # One writer
 //

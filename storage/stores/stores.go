@@ -85,7 +85,7 @@ func Parse(text string) (Location, error) {
 	}
 	for _, scheme := range urlSchemes {
 		if strings.HasPrefix(text, scheme) {
-			return Location{URL: text}, checkURL(text)
+			return Location{URL: text}, postgres.CheckURL(text)
 		}
 	}
 	return Location{}, errors.New("want bolt:DIR or postgres://USER@HOST/DATABASE")
@@ -121,7 +121,11 @@ func Open(ctx context.Context, at Location, o Options) (Store, error) {
 
 func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
-		return openServer(ctx, at.URL, o)
+		s, err := postgres.Open(ctx, at.URL, postgres.Options{LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log})
+		if err != nil {
+			return Store{}, err
+		}
+		return Store{Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Server: s}, nil
 	}
 	s, err := storage.Open(at.Dir, storage.Options{MaxBytes: o.MaxBytes, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log})
 	if err != nil {
@@ -138,7 +142,7 @@ func OfFile(s *storage.Store) Store {
 // Exists reports whether there is a store, without making one.
 func Exists(ctx context.Context, at Location) (bool, error) {
 	if at.URL != "" {
-		return serverExists(ctx, at.URL)
+		return postgres.Exists(ctx, at.URL)
 	}
 	_, err := os.Stat(filepath.Join(at.Dir, storage.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +155,7 @@ func Exists(ctx context.Context, at Location) (bool, error) {
 // that another process has the store open.
 func Inspect(ctx context.Context, at Location) (inUse bool, err error) {
 	if at.URL != "" {
-		return inspectServer(ctx, at.URL)
+		return postgres.Inspect(ctx, at.URL)
 	}
 	err = storage.Inspect(at.Dir)
 	if errors.Is(err, storage.ErrLocked) {

@@ -72,12 +72,15 @@ func Default() (*Server, error) {
 	return shared.server, nil
 }
 
-// Shared is Default for a test: it is skipped where PostgreSQL is not installed, and fails if CI
-// is set.
+// requireEnv makes the absence of PostgreSQL a failure.
+const requireEnv = "TXLENS_REQUIRE_POSTGRES"
+
+// Shared is Default for a test: it is skipped where PostgreSQL is not installed, and fails if
+// TXLENS_REQUIRE_POSTGRES is set.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := Default()
-	if errors.Is(err, ErrMissing) && os.Getenv("CI") == "" {
+	if errors.Is(err, ErrMissing) && os.Getenv(requireEnv) == "" {
 		t.Skip(err)
 	}
 	if err != nil {

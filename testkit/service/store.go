@@ -1,13 +1,52 @@
-//go:build !postgres
-
 package service
 
-// BuildTags are the tags that these tests were built with, and programs that they build.
-const BuildTags = ""
+import (
+	"os"
+	"slices"
+	"sync"
+
+	"txlens/testkit/pgtest"
+)
+
+// databases are the URLs of the databases that take the place of files, by the folder.
+var databases struct {
+	sync.Mutex
+	urls map[string]string
+}
+
+// storeEnv puts the stores of all servers of the tests into PostgreSQL, where it is "postgres".
+const storeEnv = "TXLENS_TEST_STORE"
 
 // StoreFlags are further flags of txlens serve that say where the store of a server with these
-// flags is: none. Tests that are built with the tag postgres use PostgreSQL instead of files.
-func StoreFlags([]string) ([]string, error) { return nil, nil }
+// flags is: none, or, where TXLENS_TEST_STORE is "postgres", a database. Servers with the same
+// --data get the same database. There are none for a server that has no --data, or that has
+// flags which are about the file.
+func StoreFlags(args []string) ([]string, error) {
+	i := len(args) - 2 // a later flag replaces an earlier one
+	for i >= 0 && args[i] != "--data" {
+		i--
+	}
+	if i < 0 || os.Getenv(storeEnv) != "postgres" || slices.Contains(args, "--store") || slices.Contains(args, "--data-max") {
+		return nil, nil
+	}
+	databases.Lock()
+	defer databases.Unlock()
+	url, there := databases.urls[args[i+1]]
+	if !there {
+		s, err := pgtest.Default()
+		if err == nil {
+			url, err = s.NewDatabase()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if databases.urls == nil {
+			databases.urls = map[string]string{}
+		}
+		databases.urls[args[i+1]] = url
+	}
+	return []string{"--store", url}, nil
+}
 
 // CloseStores ends what StoreFlags has started.
-func CloseStores() {}
+func CloseStores() { pgtest.StopShared() }
