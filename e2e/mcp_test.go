@@ -18,7 +18,7 @@ var mcpClients = map[string]string{"sdk-1.10.2": "1.10.2", "sdk-1.12.3": "1.12.3
 // and are told the version of the program.
 func TestMCPClients(t *testing.T) {
 	node := mcpNode(t)
-	base, _ := serve(t)
+	base, hash := serve(t)
 	program := filepath.Join(served.folder, "txlens")
 	out, err := exec.Command(program, "version").Output()
 	words := strings.Fields(strings.ReplaceAll(string(out), ",", ""))
@@ -33,7 +33,7 @@ func TestMCPClients(t *testing.T) {
 			t.Run(alias+" "+kind, func(t *testing.T) {
 				t.Parallel()
 				checkInstalled(t, alias, installed)
-				cmd := exec.CommandContext(t.Context(), node, slices.Concat([]string{"client.mjs", alias, words[1], kind}, target)...)
+				cmd := exec.CommandContext(t.Context(), node, slices.Concat([]string{"client.mjs", alias, words[1], hash, kind}, target)...)
 				cmd.Dir = "mcp"
 				if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 					t.Errorf("%v: %s", err, out)

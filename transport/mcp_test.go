@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"txlens/engine/api"
+	"txlens/testkit/contract"
 	"txlens/transport/mcp"
 )
 
@@ -64,15 +66,45 @@ func use(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) (
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatal(err)
 	}
-	structured, err := json.Marshal(res.StructuredContent)
-	if err != nil {
-		t.Fatal(err)
+	checkStructured(t, s, name, res)
+	return out, text, false
+}
+
+// listed are the output schemas of a session, by the name of their tool.
+func listed(t *testing.T, s *sdk.ClientSession) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for tool, err := range s.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[tool.Name] = tool.OutputSchema
 	}
-	var again called
-	if err := json.Unmarshal(structured, &again); err != nil || again.RunID != out.RunID || again.Notice == "" {
+	return out
+}
+
+// checkStructured checks an answer: it is structured as its tool says, which is what the text has,
+// or the version of the protocol has none of it.
+func checkStructured(t *testing.T, s *sdk.ClientSession, name string, res *sdk.CallToolResult) {
+	t.Helper()
+	described := listed(t, s)[name]
+	if old := s.InitializeResult() != nil && s.InitializeResult().ProtocolVersion < "2025-06-18"; old {
+		if described != nil || res.StructuredContent != nil {
+			t.Errorf("%s: version %s has no structured content", name, s.InitializeResult().ProtocolVersion)
+		}
+		return
+	}
+	doc, err := contract.Compile(described)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var text any
+	if err := json.Unmarshal([]byte(res.Content[0].(*sdk.TextContent).Text), &text); err != nil || !reflect.DeepEqual(text, res.StructuredContent) {
 		t.Errorf("%s: structured content differs from the text: %v", name, err)
 	}
-	return out, text, false
+	if err := doc.Validate(res.StructuredContent); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
 }
 
 // eachVersion runs a test by each version of the protocol.
@@ -105,7 +137,7 @@ func TestMCP(t *testing.T) {
 				t.Fatal(err)
 			}
 			names = append(names, tool.Name)
-			if tool.OutputSchema == nil || tool.InputSchema == nil || len(tool.Description) < 40 {
+			if (tool.OutputSchema == nil) != (version < "2025-06-18") || tool.InputSchema == nil || len(tool.Description) < 40 {
 				t.Errorf("%s: schemas or description are missing", tool.Name)
 			}
 		}

@@ -51,15 +51,25 @@ const (
 type Part struct {
 	Name string
 	Doc  string // what its items are
-	// items returns the list, and how many items it has.
-	items func(r *api.Result) (n int, at func(i int) any)
+	source
 }
 
-func listed[T any](of func(*api.Result) []T) func(*api.Result) (int, func(int) any) {
-	return func(r *api.Result) (int, func(int) any) {
+// source is where the items of a part come from.
+type source struct {
+	// items returns the list, and how many items it has.
+	items func(r *api.Result) (n int, at func(i int) any)
+	zero  any
+}
+
+// Item returns the zero value of an item, for its type.
+func (s source) Item() any { return s.zero }
+
+func listed[T any](of func(*api.Result) []T) source {
+	items := func(r *api.Result) (int, func(int) any) {
 		all := of(r)
 		return len(all), func(i int) any { return all[i] }
 	}
+	return source{items, *new(T)}
 }
 
 // Parts lists the parts of a result.

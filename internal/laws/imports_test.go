@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 	"app":                 {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream", "internal/durable"},
 	"app/settings":        {"app", "storage/stores", "actors/analysis", "actors/job", "actors/webhook", "transport/admin", "transport/callers", "transport/client", "transport/discovery", "engine/agent", "engine/api", "engine/chain", "engine/mpp", "engine/upstream"},
 	"transport/admin":     {"engine/mpp/tempo"},
-	"transport/mcp":       {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view"},
+	"transport/mcp":       {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view", "transport/discovery"},
 	"transport/client":    {"engine/api", "engine/mpp", "transport/wire", "internal/durable", "internal/secretfile"},
 	"transport":           {"engine/api", "engine/chain", "engine/export", "engine/report", "engine/view", "actors", "engine/meter", "engine/mpp"},
 	"actors/runtime":      {},

@@ -90,6 +90,26 @@ func namedEvents(doc *openapi3.T) map[string]string {
 
 const eventStream = "text/event-stream"
 
+// Compile compiles a JSON schema of its own, and forbids members that it does not describe.
+func Compile(doc any) (*jsonschema.Schema, error) {
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("write the schema: %w", err)
+	}
+	open, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	closeObjects(open)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", open); err != nil {
+		return nil, fmt.Errorf("add the schema: %w", err)
+	}
+	return c.Compile("schema.json")
+}
+
 // closeObjects forbids members that are not described.
 func closeObjects(v any) {
 	switch v := v.(type) {

@@ -19,8 +19,9 @@ func mcpOps() []operation {
 		{
 			method: "post", path: "/mcp", id: "mcp", tag: "analysis",
 			summary: "Model Context Protocol, for language models",
-			text: "Streamable HTTP of the versions 2026-07-28, 2025-11-25 and 2025-06-18. Accept must name application/json and text/event-stream. " +
-				"Its tools explain transactions, page through results, decode calldata and logs and look addresses up. " +
+			text: "Streamable HTTP of the versions from 2024-11-05 to 2026-07-28. Accept must name application/json and text/event-stream. " +
+				"Its tools explain transactions, page through results, decode calldata and logs and look addresses up; " +
+				"since 2025-06-18 they have output schemas, which their structured content follows. " +
 				"Where the service is metered, a call without payment is answered with the error -32042, which has the challenges.",
 			body: &message,
 			answers: slices.Concat([]answer{

@@ -163,8 +163,8 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-// reflected generates the schemas of all roots and of the types that they contain, by name.
-func reflected() (map[string]schema, error) {
+// reflected generates the schemas of some types and of the types that they contain, by name.
+func reflected(types ...any) (map[string]schema, error) {
 	out := map[string]schema{}
 	var fault error
 	keep := func(name string, s jsonschema.Schema) {
@@ -180,7 +180,7 @@ func reflected() (map[string]schema, error) {
 		out[name] = m
 	}
 	r := jsonschema.Reflector{}
-	for _, root := range append(slices.Clone(roots), api.Event{}) {
+	for _, root := range types {
 		_, err := r.Reflect(root,
 			jsonschema.DefinitionsPrefix(componentPrefix), jsonschema.RootRef, jsonschema.CollectDefinitions(keep),
 			jsonschema.InterceptDefName(schemaName), jsonschema.InterceptSchema(scalar),
@@ -265,15 +265,25 @@ func addDetails(name string, s schema) {
 	}
 }
 
-// schemas returns the schemas of all bodies and events.
-func schemas() (map[string]schema, error) {
-	all, err := reflected()
+// detailed returns the schemas of some types and of the types that they contain, with the details
+// and texts of the tables.
+func detailed(types ...any) (map[string]schema, error) {
+	all, err := reflected(types...)
 	if err != nil {
 		return nil, err
 	}
 	delete(all, "Value") // raw JSON: exact describes its content
 	for name, s := range all {
 		addDetails(name, s)
+	}
+	return all, nil
+}
+
+// schemas returns the schemas of all bodies and events.
+func schemas() (map[string]schema, error) {
+	all, err := detailed(append(slices.Clone(roots), api.Event{})...)
+	if err != nil {
+		return nil, err
 	}
 	all["ExplainRequest"]["additionalProperties"] = false
 	addEvents(all)

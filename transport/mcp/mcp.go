@@ -110,6 +110,7 @@ func New(cfg Config) *Server {
 		s.addPrompt(&prompts[i])
 	}
 	s.addResources()
+	s.sdk.AddReceivingMiddleware(hideOutputs)
 	return s
 }
 

@@ -17,9 +17,9 @@ import (
 type tool struct {
 	name, title, doc string
 	input            schema
-	output           schema // members of the answer, in addition to notice
-	required         []string
-	open             bool // it needs the network
+	output           map[string]string // members of the answer in addition to notice, with their texts
+	required         []string          // those of them that are always there
+	open             bool              // it needs the network
 	call             func(s *Server, ctx context.Context, req *sdk.CallToolRequest, args arguments) (*reply, error)
 }
 
@@ -58,8 +58,6 @@ func chainSchema(absent string) schema {
 	return schema{"type": []string{"integer", "string"}, "description": aboutChain + "; " + absent}
 }
 
-func anything(about string) schema { return schema{"type": "object", "description": about} }
-
 var smallViews = []string{string(api.ViewSummary), string(api.ViewStandard)}
 
 // tools are all tools, in the order of the list.
@@ -76,9 +74,9 @@ var tools = []tool{
 			"fresh":      schema{"type": "boolean", "description": "analyse again, and pay again where analyses are sold, although the same was asked before; without it an earlier analysis may be returned"},
 			"background": schema{"type": "boolean", "description": "start a job and return its jobId at once, for get_job"},
 		}),
-		output: schema{
-			"runId": text("for get_explanation"), "jobId": text("for get_job, where the analysis runs in the background"), "status": text("of the job"),
-			"next": text("what to call next"), "result": anything("the ExplanationResult, as the chosen view has it"),
+		output: map[string]string{
+			"runId": "for get_explanation", "jobId": "for get_job, where the analysis runs in the background", "status": "of the job",
+			"next": "what to call next", "result": "the ExplanationResult, as the chosen view has it",
 		},
 		call: (*Server).explain,
 	},
@@ -97,7 +95,7 @@ var tools = []tool{
 			"text":      text("only items that contain this text"),
 			"dataBytes": schema{"type": "integer", "minimum": 0, "maximum": maxDataBytes, "description": "most bytes of calldata and arguments, 68 by default"},
 		}),
-		output: schema{"runId": text("of the run"), "result": anything("the result, without part"), "page": anything("the page, with part"), "next": text("what to call next")},
+		output: map[string]string{"runId": "of the run", "result": "the result, without part", "page": "the page, with part", "next": "what to call next"},
 		call:   (*Server).getExplanation,
 	},
 	{
@@ -105,7 +103,7 @@ var tools = []tool{
 		doc: "Ask where an analysis in the background stands. Call it every 5 to 15 seconds until status is complete or error. " +
 			"A complete job has the result, and its jobId is a runId for get_explanation.",
 		input:    object([]string{"jobId"}, schema{"jobId": text("the jobId that explain_transaction returned"), "view": oneOf(aboutView, smallViews)}),
-		output:   schema{"jobId": text("of the job"), "status": text("pending, running, complete or error"), "result": anything("when complete"), "error": text("when error"), "next": text("what to call next")},
+		output:   map[string]string{"jobId": "of the job", "status": "pending, running, complete or error", "runId": "for get_explanation, when complete", "result": "when complete", "error": "when error", "next": "what to call next"},
 		required: []string{"jobId", "status"},
 		call:     (*Server).getJob,
 	},
@@ -113,7 +111,7 @@ var tools = []tool{
 		name: "list_chains", title: "List the supported chains",
 		doc:      "List the supported chains with slug, numeric id and name. Give text to find some of them.",
 		input:    object(nil, schema{"text": text("part of a slug or name, or an id")}),
-		output:   schema{"chains": schema{"type": "array", "items": anything("a chain")}},
+		output:   map[string]string{"chains": "slug, numeric id and name of each", "next": "what to do where nothing fits"},
 		required: nil,
 		call:     (*Server).listChains,
 	},
@@ -122,7 +120,7 @@ var tools = []tool{
 		doc: "Decode calldata into function and arguments without asking the outside. A name is given only where its signature reproduces the bytes; " +
 			"selectors are not unique, and source says how far it can be trusted.",
 		input:    object([]string{"data"}, schema{"data": text("the calldata in hex, beginning with the selector")}),
-		output:   schema{"decoded": schema{"type": "array", "items": anything("function, signature, arguments, source")}, "next": text("what to do where nothing fits")},
+		output:   map[string]string{"decoded": "function, signature, arguments, source; empty where nothing fits", "next": "what to do where nothing fits"},
 		required: nil,
 		call:     (*Server).decodeCalldata,
 	},
@@ -134,7 +132,7 @@ var tools = []tool{
 			"data":    text("the data in hex; leave it out where there is none"),
 			"address": text("the contract that emitted the log"),
 		}),
-		output: schema{"decoded": schema{"type": "array", "items": anything("event, signature, arguments, source")}, "next": text("what to do where nothing fits")},
+		output: map[string]string{"decoded": "event, signature, arguments, source; empty where nothing fits", "next": "what to do where nothing fits"},
 		call:   (*Server).decodeLog,
 	},
 	{
@@ -145,7 +143,7 @@ var tools = []tool{
 			"address": text("the address, 40 hex digits"), "chainId": chainSchema("ethereum-mainnet by default"),
 			"symbol": text("the symbol that a token at this address claims, to check it for imitation"),
 		}),
-		output: schema{"address": anything("label, token and risks")},
+		output: map[string]string{"address": "label, token and risks", "next": "what to do where no table knows it"},
 		call:   (*Server).checkAddress,
 	},
 }
@@ -161,15 +159,9 @@ func partsDoc() (list string) {
 }
 
 func (s *Server) addTool(t *tool) {
-	out := schema{"notice": text("how to read the answer")}
-	for name, member := range t.output {
-		out[name] = member
-	}
-	required := append([]string{"notice"}, t.required...)
 	s.sdk.AddTool(&sdk.Tool{
-		Name: t.name, Title: t.title, Description: t.doc, InputSchema: t.input,
-		OutputSchema: schema{"type": "object", "properties": out, "required": required},
-		Annotations:  &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &t.open},
+		Name: t.name, Title: t.title, Description: t.doc, InputSchema: t.input, OutputSchema: outputs()[t.name],
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &t.open},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		args, err := readArguments(req.Params.Arguments, t.input)
 		if err != nil {
@@ -179,19 +171,22 @@ func (s *Server) addTool(t *tool) {
 		if err != nil {
 			return s.failure(err)
 		}
-		return answer(r)
+		return answer(r, structured(req.ProtocolVersion()))
 	})
 }
 
 // answer encodes a reply twice, as the protocol requires: as structured content, and as text
-// for clients that do not support that.
-func answer(r *reply) (*sdk.CallToolResult, error) {
+// for clients that do not support that. Versions without structured content get the text.
+func answer(r *reply, structured bool) (*sdk.CallToolResult, error) {
 	r.Notice = notice
 	doc, err := jsonv2.Marshal(r, jsontext.AllowInvalidUTF8(true), jsonv2.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	out := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(doc)}}, StructuredContent: json.RawMessage(doc)}
+	out := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(doc)}}}
+	if structured {
+		out.StructuredContent = json.RawMessage(doc)
+	}
 	if r.receipt != nil {
 		out.Meta = sdk.Meta{ReceiptKey: r.receipt}
 	}
