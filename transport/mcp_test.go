@@ -213,6 +213,18 @@ func TestMCP(t *testing.T) {
 	})
 }
 
+// TestMCPOutputsByVersion: clients of different versions of one server each see what theirs has.
+func TestMCPOutputsByVersion(t *testing.T) {
+	_, url := start(t, Config{}, well)
+	for _, version := range []string{"2025-03-26", "2025-06-18", "2024-11-05", "2025-11-25", "2026-07-28"} {
+		for name, schema := range listed(t, dial(t, url, version, nil)) {
+			if (schema != nil) != (version >= "2025-06-18") {
+				t.Errorf("%s of %s: %v", name, version, schema)
+			}
+		}
+	}
+}
+
 // reporting makes long results and reports progress.
 type reporting struct {
 	mu   sync.Mutex

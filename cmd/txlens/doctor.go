@@ -111,7 +111,7 @@ func (cmd *doctorCmd) outside(ctx context.Context, chains []*chain.Chain) (list 
 	var all []upstream.Inspection
 	for _, ch := range chains {
 		found := u.Inspect(ctx, ch)
-		list = append(append(list, endpointChecks(ch, found)...), traceCheck(ch, found))
+		list = append(append(list, endpointChecks(ch, found)...), traceCheck(ch, found, u.TraceExplorer(ch)))
 		all = append(all, found...)
 	}
 	list = append(list, clockCheck(all))
@@ -156,20 +156,36 @@ func endpointChecks(ch *chain.Chain, found []upstream.Inspection) (list []check)
 	return list
 }
 
-// traceCheck checks whether any endpoint of the chain returns call traces.
-func traceCheck(ch *chain.Chain, found []upstream.Inspection) check {
-	k := check{
-		Name: "traces " + ch.Slug, State: stateWarning,
-		Detail: "no endpoint gives call traces; transactions are executed again on this machine",
-		Advice: "add --rpc " + ch.Slug + "=URL of a node with the debug or trace API",
-	}
+// traceCheck names the source of call traces that an analysis would use: the first method in its
+// order that an endpoint offers, else the explorer, else the re-execution here. explorer is empty
+// if none is asked.
+func traceCheck(ch *chain.Chain, found []upstream.Inspection, explorer string) check {
+	k := check{Name: "traces " + ch.Slug, State: stateGood}
+	best := -1
 	for _, x := range found {
-		for method, s := range map[string]upstream.Support{"debug_traceTransaction": x.DebugTrace, "trace_transaction": x.ParityTrace} {
-			if s == upstream.Supported && (k.State != stateGood || method < k.Detail) {
-				k = check{Name: k.Name, State: stateGood, Detail: method + " of " + x.Host}
+		for i, m := range x.Traces {
+			if m.Support == upstream.Supported && (best < 0 || i < best) {
+				best, k.Detail = i, m.Name+" of "+x.Host
 			}
 		}
 	}
+	if best >= 0 {
+		return k
+	}
+	k.State, k.Advice = stateWarning, "add --rpc "+ch.Slug+"=URL of a node with the debug or trace API"
+	sources := ""
+	if explorer != "" {
+		sources = "; raw traces of " + explorer + " are used, which this check does not ask"
+	}
+	switch unable := ch.Stack.Unreplayable() != ""; {
+	case explorer == "" && unable:
+		sources = "; results rest on receipts alone, since transactions of this chain cannot be executed again on this machine"
+	case explorer == "":
+		sources = "; transactions are executed again on this machine"
+	case !unable:
+		sources += "; where it has none, transactions are executed again on this machine"
+	}
+	k.Detail = "no endpoint gives call traces" + sources
 	return k
 }
 

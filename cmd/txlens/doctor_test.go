@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/chain"
 	"txlens/engine/upstream"
 	"txlens/testkit/fixture"
 	"txlens/testkit/stubnode"
@@ -68,6 +70,40 @@ func TestDoctor(t *testing.T) {
 	if code, _, errOut := command(t, "", "doctor", "--chain", "nowhere"); code != exitBadInput || !strings.Contains(errOut, "--chain") {
 		t.Errorf("exit %d, %q", code, errOut)
 	}
+}
+
+// TestDoctorTraces: the source is named that an analysis would use, the first of any endpoint.
+func TestDoctorTraces(t *testing.T) {
+	f := func(slug, explorer, state, want string, offers ...[]upstream.Support) {
+		t.Helper()
+		ch, ok := chain.BySlug(slug)
+		if !ok {
+			t.Fatalf("no chain %s", slug)
+		}
+		var found []upstream.Inspection
+		for i, o := range offers {
+			x := upstream.Inspection{Host: fmt.Sprint("node", i)}
+			for n, method := range []string{"debug_traceTransaction", "trace_transaction", "trace_replayTransaction", "ots_traceTransaction"} {
+				x.Traces = append(x.Traces, upstream.TraceMethod{Name: method, Support: o[n]})
+			}
+			found = append(found, x)
+		}
+		if got := traceCheck(ch, found, explorer); got.State != state || got.Detail != want || (got.Advice == "") != (state == stateGood) {
+			t.Errorf("%s: %+v", slug, got)
+		}
+	}
+	yes, no, open := upstream.Supported, upstream.NotSupported, upstream.NotKnown
+	none := []upstream.Support{no, no, open, no}
+	f("ethereum-mainnet", "x.example", stateGood, "trace_replayTransaction of node0", []upstream.Support{no, no, yes, yes})
+	f("ethereum-mainnet", "", stateGood, "ots_traceTransaction of node1", none, []upstream.Support{no, open, no, yes})
+	f("ethereum-mainnet", "", stateGood, "trace_transaction of node1", []upstream.Support{no, no, yes, yes}, []upstream.Support{no, yes, no, no})
+	f("ethereum-mainnet", "", stateGood, "debug_traceTransaction of node0", []upstream.Support{yes, yes, no, no}, []upstream.Support{yes, no, no, no})
+	f("ethereum-mainnet", "", stateWarning, "no endpoint gives call traces; transactions are executed again on this machine", none)
+	f("ethereum-mainnet", "x.example", stateWarning, "no endpoint gives call traces; raw traces of x.example are used, which this check does not ask; "+
+		"where it has none, transactions are executed again on this machine", none)
+	f("base-mainnet", "x.example", stateWarning, "no endpoint gives call traces; raw traces of x.example are used, which this check does not ask", none)
+	f("base-mainnet", "", stateWarning, "no endpoint gives call traces; results rest on receipts alone, "+
+		"since transactions of this chain cannot be executed again on this machine", none)
 }
 
 // TestDoctorClock: the nearest clock counts, in both directions.

@@ -35,8 +35,19 @@ type Inspection struct {
 	Dated bool          // it sent that header
 	Took  time.Duration // for its answer to eth_chainId
 
-	DebugTrace  Support // debug_traceTransaction
-	ParityTrace Support // trace_transaction
+	Traces []TraceMethod // in the order in which analyses ask for them
+}
+
+// TraceMethod is a method that gives the call tree of a transaction.
+type TraceMethod struct {
+	Name    string
+	Support Support
+}
+
+// callTraceMethods are the methods, in the order in which analyses ask for them, with what follows
+// the hash of the transaction in their parameters.
+var callTraceMethods = []struct{ name, more string }{
+	{methodDebugTrace, `,{"tracer":"callTracer"}`}, {methodParityTrace, ""}, {methodReplayTrace, `,["trace"]`}, {methodOtterscan, ""},
 }
 
 // maxInspected bounds what is read of the trace that an endpoint gives.
@@ -59,7 +70,10 @@ func (c *Client) Inspect(ctx context.Context, ch *chain.Chain) []Inspection {
 }
 
 func (c *Client) inspect(ctx context.Context, ch *chain.Chain, e *endpoint) (out Inspection) {
-	out = Inspection{Host: e.host, DebugTrace: NotKnown, ParityTrace: NotKnown}
+	out = Inspection{Host: e.host}
+	for _, m := range callTraceMethods {
+		out.Traces = append(out.Traces, TraceMethod{m.name, NotKnown})
+	}
 	fail := func(method string, err *Error) Inspection {
 		out.Err = err.at(method, e.host, ch.Slug)
 		return out
@@ -98,10 +112,10 @@ func (c *Client) inspect(ctx context.Context, ch *chain.Chain, e *endpoint) (out
 	if len(head.Transactions) > 0 {
 		hash = head.Transactions[0]
 	}
-	_, _, err = c.ask(ctx, e, methodDebugTrace, `["`+hash.Hex()+`",{"tracer":"callTracer"}]`)
-	out.DebugTrace = supportOf(err)
-	_, _, err = c.ask(ctx, e, methodParityTrace, `["`+hash.Hex()+`"]`)
-	out.ParityTrace = supportOf(err)
+	for i, m := range callTraceMethods {
+		_, _, err = c.ask(ctx, e, m.name, `["`+hash.Hex()+`"`+m.more+`]`)
+		out.Traces[i].Support = supportOf(err)
+	}
 	return out
 }
 
@@ -155,6 +169,15 @@ func (c *Client) ask(ctx context.Context, e *endpoint, method, params string) (j
 	})
 	v, _ := out.value.(jsontext.Value)
 	return v, date, err
+}
+
+// TraceExplorer returns the host of the explorer that is asked for the call tree of a transaction
+// of a chain if no endpoint gives it; empty: there is none.
+func (c *Client) TraceExplorer(ch *chain.Chain) string {
+	if e := c.blockscoutFor(ch); e != nil && !c.cfg.SourcesOff {
+		return e.host
+	}
+	return ""
 }
 
 // CheckEtherscanKey asks Etherscan for the source of the chain's wrapped coin. It returns

@@ -14,7 +14,7 @@ import (
 
 // TestInspect: an endpoint's chain, head, clock and traces.
 func TestInspect(t *testing.T) {
-	f := func(opt stubnode.Options, debug, parity Support, kind Kind) Inspection {
+	f := func(opt stubnode.Options, traces []Support, kind Kind) Inspection {
 		t.Helper()
 		_, url := newNode(t, opt)
 		list := newClient(t, quick(url)).Inspect(context.Background(), mustChain(t, 1))
@@ -26,7 +26,12 @@ func TestInspect(t *testing.T) {
 		if errors.As(got.Err, &err); (err != nil) != (kind != "") || err != nil && err.Kind != kind {
 			t.Errorf("error %v, want %q", got.Err, kind)
 		}
-		if got.DebugTrace != debug || got.ParityTrace != parity || !got.Given || got.Host != "127.0.0.1" {
+		for i, m := range got.Traces {
+			if m.Support != traces[min(i, len(traces)-1)] {
+				t.Errorf("%s is %s", m.Name, m.Support)
+			}
+		}
+		if len(got.Traces) != 4 || !got.Given || got.Host != "127.0.0.1" {
 			t.Errorf("%+v", got)
 		}
 		return got
@@ -40,18 +45,35 @@ func TestInspect(t *testing.T) {
 	handle := func(method string, h stubnode.Handler) stubnode.Options {
 		return stubnode.Options{Handlers: map[string]stubnode.Handler{method: h}}
 	}
-	got := f(stubnode.Options{}, Supported, NotSupported, "")
+	got := f(stubnode.Options{}, []Support{Supported, NotSupported}, "")
 	if got.Block != blockNumber || !got.Dated || got.Ahead > time.Minute || got.Ahead < -time.Minute || got.Age < time.Hour {
 		t.Errorf("%+v", got)
 	}
-	f(stubnode.Options{NoTrace: true}, NotSupported, NotSupported, "")
-	f(handle("trace_transaction", answer(`[]`)), Supported, Supported, "")
-	f(handle("debug_traceTransaction", refuse(stubnode.ErrNoTransaction)), Supported, NotSupported, "")
-	f(handle("eth_chainId", answer(`"0xa"`)), NotKnown, NotKnown, KindWrongChain)
-	f(handle("eth_chainId", answer(`1`)), NotKnown, NotKnown, KindWrongChain)
-	f(handle("eth_getBlockByNumber", answer(`[]`)), NotKnown, NotKnown, KindGarbage)
-	f(handle("eth_getBlockByNumber", answer(`{"number":"0x1","timestamp":"yesterday"}`)), NotKnown, NotKnown, KindGarbage)
-	f(handle("eth_chainId", refuse(stubnode.ErrMethodNotFound)), NotKnown, NotKnown, KindUnsupported)
+	f(stubnode.Options{NoTrace: true}, []Support{NotSupported}, "")
+	f(handle("trace_transaction", answer(`[]`)), []Support{Supported, Supported, NotSupported}, "")
+	f(handle("trace_replayTransaction", answer(`{"trace":[]}`)), []Support{Supported, NotSupported, Supported, NotSupported}, "")
+	f(handle("ots_traceTransaction", answer(`[]`)), []Support{Supported, NotSupported, NotSupported, Supported}, "")
+	f(handle("debug_traceTransaction", refuse(stubnode.ErrNoTransaction)), []Support{Supported, NotSupported}, "")
+	f(handle("eth_chainId", answer(`"0xa"`)), []Support{NotKnown}, KindWrongChain)
+	f(handle("eth_chainId", answer(`1`)), []Support{NotKnown}, KindWrongChain)
+	f(handle("eth_getBlockByNumber", answer(`[]`)), []Support{NotKnown}, KindGarbage)
+	f(handle("eth_getBlockByNumber", answer(`{"number":"0x1","timestamp":"yesterday"}`)), []Support{NotKnown}, KindGarbage)
+	f(handle("eth_chainId", refuse(stubnode.ErrMethodNotFound)), []Support{NotKnown}, KindUnsupported)
+}
+
+// TestTraceExplorer: the explorer of a chain is named where analyses ask it.
+func TestTraceExplorer(t *testing.T) {
+	f := func(change func(*Config), chainID uint64, want string) {
+		t.Helper()
+		cfg := quick("http://127.0.0.1:1")
+		change(&cfg)
+		if got := newClient(t, cfg).TraceExplorer(mustChain(t, chainID)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f(func(*Config) {}, 1, "eth.blockscout.com")
+	f(func(c *Config) { c.BlockscoutURL = "https://own.example/api" }, 56, "own.example")
+	f(func(c *Config) { c.SourcesOff = true }, 1, "")
 }
 
 // TestInspectDead: an endpoint that does not answer is said to, and costs one attempt.

@@ -323,7 +323,7 @@ export interface paths {
         put?: never;
         /**
          * Model Context Protocol, for language models
-         * @description Streamable HTTP of the versions 2026-07-28, 2025-11-25 and 2025-06-18. Accept must name application/json and text/event-stream. Its tools explain transactions, page through results, decode calldata and logs and look addresses up. Where the service is metered, a call without payment is answered with the error -32042, which has the challenges.
+         * @description Streamable HTTP of the versions from 2024-11-05 to 2026-07-28. Accept must name application/json and text/event-stream. Its tools explain transactions, page through results, decode calldata and logs and look addresses up; since 2025-06-18 they have output schemas, which their structured content follows. Where the service is metered, a call without payment is answered with the error -32042, which has the challenges.
          */
         post: operations["mcp"];
         /**
