@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
-	"txlens/transport/client"
 )
 
 // Model selects the language model that tests the conclusions of the rules, and its limits.
@@ -46,9 +44,6 @@ type Model struct {
 // ProviderKeyEnv holds the key of the provider. It is not one of the settings, so
 // that no list of those shows it.
 const ProviderKeyEnv = "TXLENS_PROVIDER_KEY"
-
-// maxProviderKey is the largest size of a key in bytes; real ones have less than 200.
-const maxProviderKey = 4096
 
 // Vars are the variables in the tags of the settings, for kong.Vars: "providers" lists the
 // providers of language models.
@@ -200,21 +195,11 @@ func nanoOf(dollars string, most int64) (int64, error) {
 
 // key returns the key of the provider; empty if there is none.
 func (f *Model) key() (string, error) {
-	text := os.Getenv(ProviderKeyEnv)
-	if f.ProviderKey != "" {
-		if text != "" {
-			return "", fmt.Errorf("--provider-key-file: %s holds a key, too; leave one of them away", ProviderKeyEnv)
-		}
-		var err error
-		if text, err = client.ReadSecret(f.ProviderKey, maxProviderKey); err != nil {
-			return "", fmt.Errorf("--provider-key-file: %w", err)
-		}
-		if strings.TrimSpace(text) == "" {
-			return "", fmt.Errorf("--provider-key-file: %s is empty", f.ProviderKey)
-		}
+	text, err := Secret("--provider-key-file", f.ProviderKey, ProviderKeyEnv)
+	if err != nil {
+		return "", err
 	}
-	text = strings.TrimSpace(text)
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if !sendable(text) {
 		return "", errors.New("the key of the provider has a character that cannot be sent, such as a blank or a line break")
 	}
 	return text, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"txlens/app/settings"
@@ -28,6 +29,7 @@ func dollars(flag, text string) (tempo.Amount, error) {
 // buyFlags make explain buy the analysis.
 type buyFlags struct {
 	Server    string `common:"" name:"server"     placeholder:"URL"     env:"TXLENS_SERVER"     help:"Get the analysis from this server, and buy it if the server sells it, instead of making it here."`
+	CallerKey string `name:"server-key-file" placeholder:"FILE" type:"path" env:"TXLENS_SERVER_KEY_FILE" help:"File with the key of a server that answers only callers with one, which only its owner may read. The variable TXLENS_SERVER_KEY can hold the key itself."`
 	MaxCharge string `name:"max-charge" placeholder:"DOLLARS" env:"TXLENS_MAX_CHARGE" help:"The most that one analysis may cost; default what --max-deposit says."`
 	Async     bool   `name:"async"                                                    help:"Buy a job and poll it, instead of reading a stream."`
 	Run       string `name:"run"        placeholder:"ID"                              help:"Fetch this run, or with --async this job, which an earlier call lost."`
@@ -35,6 +37,10 @@ type buyFlags struct {
 
 	payerFlags `embed:""`
 }
+
+// serverKeyEnv holds the key of the server. It is not one of the settings, so that the key is not
+// listed among them.
+const serverKeyEnv = "TXLENS_SERVER_KEY"
 
 // buyer buys analyses for explain.
 type buyer struct {
@@ -58,6 +64,9 @@ func newBuyer(f *buyFlags, con console, p *progress) (*buyer, error) {
 		if o.Limits.MaxCharge, err = dollars("--max-charge", f.MaxCharge); err != nil {
 			return nil, err
 		}
+	}
+	if o.CallerKey, err = settings.Secret("--server-key-file", f.CallerKey, serverKeyEnv); err != nil {
+		return nil, settings.InputError{Err: err}
 	}
 	o.OnMoney = p.money
 	c, err := clientFor(o)
@@ -111,6 +120,10 @@ func (b *buyer) advise(ctx context.Context, err error) error {
 	var limit *client.LimitError
 	if errors.Is(err, client.ErrNoKey) {
 		return settings.InputError{Err: fmt.Errorf("%w; name one with --key-file, or make one with txlens wallet new", client.ErrNoKey)}
+	}
+	if status, is := errors.AsType[*client.StatusError](err); is && status.Status == http.StatusUnauthorized {
+		return settings.InputError{Err: fmt.Errorf("the server does not accept the caller; name the file of a key that its operator gave you with --server-key-file, "+
+			"or set %s", serverKeyEnv)}
 	}
 	what := err
 	if errors.As(err, &lost) && errors.As(err, &limit) {

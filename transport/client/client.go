@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -40,13 +41,16 @@ type Limits struct {
 
 // Options of a Client.
 type Options struct {
-	// Server is its base URL; https, or http for a loopback address. Without Key any http address
-	// is allowed.
+	// Server is its base URL; https, or http for a loopback address. Without Key and CallerKey
+	// any http address is allowed.
 	Server string
 	// Key signs transactions and vouchers; a *tempo.Secp256k1Key or *tempo.P256Key. A server that
 	// asks for no payment needs none: then Account, Dir, Chain and Limits are not used, and
 	// ErrNoKey is the error of what must be paid.
 	Key tempo.Signer
+	// CallerKey is the key of the caller, for a server that answers only callers with one; empty:
+	// none. It is sent by https only, except to a loopback address.
+	CallerKey string
 	// Account owns the money if Key is only an access key of it; zero: the account of Key.
 	Account common.Address
 	// Dir holds the state of channels, see DefaultDir. It is created if it does not exist.
@@ -95,7 +99,10 @@ func New(o Options) (*Client, error) {
 	if o.Key != nil && o.Dir == "" {
 		return nil, errors.New("make a client: a key needs a folder for its channels")
 	}
-	server, err := baseURL(o.Server, o.Key != nil)
+	if strings.ContainsFunc(o.CallerKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("make a client: the caller's key has a character that cannot be sent, such as a blank or a line break")
+	}
+	server, err := baseURL(o.Server, o.Key != nil || o.CallerKey != "")
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,9 @@ const (
 	maxRetryAfter = 15 * time.Second
 )
 
-// baseURL checks and trims the address of a server. Vouchers are sent by https only, except to
-// a server on this machine; a client that does not pay has none.
-func baseURL(text string, pays bool) (string, error) {
+// baseURL checks and trims the address of a server. Vouchers and keys of callers are sent by https
+// only, except to a server on this machine; secret is false for a client that has none.
+func baseURL(text string, secret bool) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -49,8 +49,8 @@ func baseURL(text string, pays bool) (string, error) {
 	case u.Scheme == "https":
 	case u.Scheme != "http":
 		return "", errors.New("the server's URL must begin with https://")
-	case pays && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
-		return "", errors.New("a server that is paid needs https://, unless it runs on this machine")
+	case secret && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+		return "", errors.New("a server that is paid or asked with a key needs https://, unless it runs on this machine")
 	}
 	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.Path, "/"), nil
 }
@@ -91,6 +91,9 @@ func (p *purchase) once(ctx context.Context, a apiCall, cr *mpp.Credential, cont
 		if p.channel != (common.Hash{}) {
 			req.Header.Set(mpp.HeaderSession, p.channel.Hex())
 		}
+	}
+	if p.c.o.CallerKey != "" {
+		req.Header.Set("Authorization", "Bearer "+p.c.o.CallerKey) // a credential may replace it
 	}
 	if cr != nil {
 		value, err := cr.HeaderValue()
