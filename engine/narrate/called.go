@@ -256,7 +256,42 @@ func (a *stepWriter) batchSteps() (steps []step) {
 // bridgedHeadline says what crosses. Native coin beside a token pays for the message; and
 // where the bridge took in another token than the actor gave, that one crosses.
 func (a *headlineWriter) bridgedHeadline(o *classify.Opinion, via string) string {
-	out, over := a.Out, on("over", orBridge(via))
+	over := on("over", orBridge(via))
+	out, fee := a.withoutMessageFees(a.Out)
+	if fee == nil {
+		return a.bridgedLegs(o, a.Out, over)
+	}
+	paid := "; paid " + a.Amount(flow.TokenKey{}, fee) + " for the message"
+	if len(out) == 0 {
+		return "Sent a cross-chain message" + over + paid
+	}
+	return a.bridgedLegs(o, out, over) + paid
+}
+
+// withoutMessageFees splits legs into what crosses and what the messages cost; fee is nil where
+// the native leg does not hold them.
+func (a *headlineWriter) withoutMessageFees(legs []facts.Leg) (rest []facts.Leg, fee *big.Int) {
+	total := new(big.Int)
+	for _, f := range a.MessageFees() {
+		total.Add(total, f.Amount)
+	}
+	if total.Sign() == 0 {
+		return legs, nil
+	}
+	for _, l := range legs {
+		if !l.Native() || fee != nil || l.Amount == nil || l.Amount.Cmp(total) < 0 {
+			rest = append(rest, l)
+			continue
+		}
+		fee = total
+		if l.Amount = new(big.Int).Sub(l.Amount, total); l.Amount.Sign() > 0 {
+			rest = append(rest, l)
+		}
+	}
+	return rest, fee
+}
+
+func (a *headlineWriter) bridgedLegs(o *classify.Opinion, out []facts.Leg, over string) string {
 	for _, h := range o.Matches {
 		if h.Act != facts.ActBridgeOut {
 			continue

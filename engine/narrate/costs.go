@@ -38,6 +38,25 @@ func (a *stepWriter) costSteps(before []int) (steps []step) {
 	return steps
 }
 
+// messageFeeSteps tell what messages to other chains cost.
+func (a *stepWriter) messageFeeSteps(before []int) (steps []step) {
+	for _, f := range a.MessageFees() {
+		if f.Amount.Sign() == 0 || len(steps) == maxHops {
+			continue
+		}
+		s := step{frame: f.Frame + 1, about: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{N: f.Amount}}},
+			text: func() string {
+				amount := a.Amount(flow.TokenKey{}, f.Amount)
+				return a.Who(f.Payer) + " paid " + amount + " to " + a.Who(f.Receiver) + " for the message to the other chain."
+			}}
+		if f.Frame < len(before) {
+			s.at = 2 * before[f.Frame]
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
 func (a *stepWriter) sayCost(c *facts.Cost) string {
 	payer, amount, receiver := a.Who(c.Payer), a.Amount(c.Key, c.Amount), a.Who(c.Receiver)
 	switch {

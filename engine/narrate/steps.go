@@ -75,6 +75,7 @@ func (a *stepWriter) narrate() *narrative {
 	folded := a.foldable()
 	steps = append(steps, a.moveSteps(before, folded)...)
 	steps = append(steps, a.costSteps(before)...)
+	steps = append(steps, a.messageFeeSteps(before)...)
 	steps = append(steps, a.transferSteps(folded)...)
 	steps = append(steps, a.batchSteps()...)
 	steps = append(steps, a.hitSteps(folded)...)
