@@ -93,7 +93,7 @@ func (n *names) parties(b *builder) {
 // labelOf uses the most certain name: the embedded labels, the token's own name, the name
 // of the verified source.
 func (b *builder) labelOf(a common.Address) (label.Label, bool) {
-	if l, ok := label.Lookup(b.ev.Chain.ID, a); ok {
+	if l, ok := label.Of(b.ev.Chain.ID, a, b.ev.Tokens); ok {
 		return l, true
 	}
 	if l, ok := b.ev.Tokens[a].Label(); ok {

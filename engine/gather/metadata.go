@@ -44,9 +44,9 @@ func emitters(rc *ethrpc.Receipt, most int) []common.Address {
 	return out
 }
 
-// Tokens finds symbol, name and decimals of the tokens: embedded lists first, then the
-// contracts themselves as of the block. Of a block whose state the node no longer keeps it
-// asks the latest one, and the tokens say so.
+// Tokens finds symbol, name and decimals of the tokens: the words of the contracts as of the
+// block, and what the embedded lists say. Of a block whose state the node no longer keeps it asks
+// the latest one, and the tokens say so.
 func Tokens(
 	ctx context.Context,
 	w StateReader,
@@ -54,18 +54,29 @@ func Tokens(
 	tx *ethrpc.Transaction,
 	rc *ethrpc.Receipt,
 ) (map[common.Address]label.Token, error) {
-	out, err := loggedTokens(ctx, w, ch, tx, rc)
-	a, ok := silentToken(tx, rc)
-	if !ok {
-		return out, err
+	out := make(map[common.Address]label.Token)
+	var listed, unlisted []common.Address
+	for _, a := range tokenEmitters(rc, maxTokens) {
+		if t, ok := label.LookupToken(ch.ID, a); !ok {
+			unlisted = append(unlisted, a)
+		} else {
+			out[a], listed = t, append(listed, a)
+		}
 	}
-	if t, known := label.LookupToken(ch.ID, a); known {
-		out[a] = t
-		return out, err
+	// Two requests: bundles from before listed tokens were asked hold the first one.
+	fetched, err := ask(ctx, w, ch, *tx.BlockNumber, unlisted)
+	maps.Copy(out, fetched)
+	if a, ok := silentToken(tx, rc); !ok {
+	} else if t, known := label.LookupToken(ch.ID, a); known {
+		out[a], listed = t, append(listed, a)
+	} else if fetched, failed := label.Fetch(ctx, callAt{w, ch, *tx.BlockNumber}, ch, *tx.BlockNumber, []common.Address{a}); failed == nil {
+		maps.Copy(out, fetched) // without an answer its amounts are told in base units
 	}
-	// Without an answer its amounts are told in base units.
-	if fetched, failed := label.Fetch(ctx, callAt{w, ch, *tx.BlockNumber}, ch, *tx.BlockNumber, []common.Address{a}); failed == nil {
-		maps.Copy(out, fetched)
+	listed = slices.DeleteFunc(listed, func(a common.Address) bool { return label.NativeToken(ch.ID, a) })
+	// Without an answer the list's words stand.
+	answers, _ := ask(ctx, w, ch, *tx.BlockNumber, listed)
+	for a, t := range answers {
+		out[a] = out[a].Named(ch.ID, t)
 	}
 	return out, err
 }
@@ -83,35 +94,17 @@ func silentToken(tx *ethrpc.Transaction, rc *ethrpc.Receipt) (a common.Address, 
 	return a, false
 }
 
-// loggedTokens finds them among the emitters of logs.
-func loggedTokens(
-	ctx context.Context,
-	w StateReader,
-	ch *chain.Chain,
-	tx *ethrpc.Transaction,
-	rc *ethrpc.Receipt,
-) (map[common.Address]label.Token, error) {
-	out := make(map[common.Address]label.Token)
-	var ask []common.Address
-	for _, a := range tokenEmitters(rc, maxTokens) {
-		if t, ok := label.LookupToken(ch.ID, a); ok {
-			out[a] = t
-		} else {
-			ask = append(ask, a)
-		}
+// ask asks contracts for their names.
+func ask(ctx context.Context, w StateReader, ch *chain.Chain, at uint64, addrs []common.Address) (map[common.Address]label.Token, error) {
+	if len(addrs) == 0 {
+		return nil, nil
 	}
-	if len(ask) == 0 {
-		return out, nil
-	}
-	at := *tx.BlockNumber
-	fetched, err := label.Fetch(ctx, callAt{w, ch, at}, ch, at, ask)
-	for a, t := range fetched {
-		out[a] = t
-	}
+	out, err := label.Fetch(ctx, callAt{w, ch, at}, ch, at, addrs)
 	if errors.Is(err, upstream.ErrNoState) {
-		ask = slices.DeleteFunc(ask, func(a common.Address) bool { _, ok := fetched[a]; return ok })
-		fetched, err = label.Fetch(ctx, callAt{w, ch, upstream.Latest}, ch, upstream.Latest, ask)
-		for a, t := range fetched {
+		addrs = slices.DeleteFunc(addrs, func(a common.Address) bool { _, ok := out[a]; return ok })
+		var latest map[common.Address]label.Token
+		latest, err = label.Fetch(ctx, callAt{w, ch, upstream.Latest}, ch, upstream.Latest, addrs)
+		for a, t := range latest {
 			t.Latest = true
 			out[a] = t
 		}

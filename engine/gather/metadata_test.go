@@ -147,3 +147,58 @@ func TestTokenEmitters(t *testing.T) {
 	f(common.HexToHash("0x40c10f1900000000000000000000000000000000000000000000000000000001"), false)
 	f(common.HexToHash("0xa9059cbb00000000000000000000000000000000000000000000000000000000"), false) // a transfer has an event of its own
 }
+
+// naming is a node whose tokens answer symbol(); one of them nobody recorded.
+type naming struct {
+	World
+	symbols map[common.Address]string
+	block   uint64
+}
+
+func (n naming) Call(_ context.Context, _ *chain.Chain, to common.Address, data []byte, block uint64) ([]byte, error) {
+	symbol, ok := n.symbols[to]
+	switch {
+	case !ok:
+		return nil, &upstream.Error{Kind: upstream.KindNotRecorded}
+	case block != n.block:
+		return nil, &upstream.Error{Kind: upstream.KindNoState}
+	case evmsig.SelSymbol.Begins(data):
+		return common.RightPadBytes([]byte(symbol), 32), nil
+	}
+	return nil, &upstream.Error{Kind: upstream.KindReverted}
+}
+
+// TestListedTokensAreAsked: a listed token is called as its contract answers at the block, or at
+// the latest one where that state is gone; without an answer the list's words stand.
+func TestListedTokensAreAsked(t *testing.T) {
+	ch, _ := chain.ByID(10)
+	plain := *ch
+	plain.Multicall3 = nil
+	weETH := common.HexToAddress("0x5A7fACB970D094B6C7FF1df0eA68D99E6e73CBFF") // WEETH in the list
+	f := func(name string, w naming, want string, latest bool) {
+		t.Helper()
+		rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: weETH, Topics: []common.Hash{evmsig.TopicTransfer}}}}
+		for _, silent := range []bool{false, true} {
+			tx := called()
+			if silent {
+				tx.To, tx.Input, rc.Logs = &weETH, append(evmsig.SelTransfer[:], make([]byte, 64)...), nil
+			}
+			got, err := Tokens(t.Context(), w, &plain, tx, rc)
+			if x := got[weETH]; err != nil || x.Symbol != want || x.Decimals == nil || *x.Decimals != 18 || !x.Listed || x.Latest != latest {
+				t.Errorf("%s, silent %v: %+v, %v", name, silent, x, err)
+			}
+		}
+	}
+	at := *called().BlockNumber
+	f("at the block", naming{symbols: map[common.Address]string{weETH: "weETH"}, block: at}, "weETH", false)
+	f("a pruned node", naming{symbols: map[common.Address]string{weETH: "weETH"}, block: upstream.Latest}, "weETH", true)
+	f("a bundle of before", naming{}, "WEETH", false)
+	f("a word of another token", naming{symbols: map[common.Address]string{weETH: "USDC"}, block: at}, "WEETH", false)
+	era, _ := chain.ByID(324)
+	coin := *era.Stack.NativeToken()
+	rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: coin, Topics: []common.Hash{evmsig.TopicTransfer}}}}
+	got, err := Tokens(t.Context(), naming{symbols: map[common.Address]string{coin: "OVM"}, block: at}, era, called(), rc)
+	if err != nil || got[coin].Symbol != era.Native.Symbol {
+		t.Errorf("the native coin as a token: %+v, %v", got[coin], err)
+	}
+}

@@ -90,8 +90,8 @@ var majors = sync.OnceValue(func() map[uint64]*symbols {
 	return m
 })
 
-// listed are all listed symbols of one chain; built when first needed, for
-// symbols that are not plain ASCII only.
+// listed are all listed symbols of one chain; built when first needed, for symbols that are not
+// plain ASCII and for listed tokens that call themselves otherwise than the list.
 var listed sync.Map // uint64 -> *symbols
 
 func listedOn(chainID uint64) *symbols {
@@ -145,6 +145,20 @@ func imitated(chainID uint64, symbol, sk string) string {
 		return s
 	}
 	return ""
+}
+
+// taken reports whether a symbol is that of a listed token of the chain or of its native coin, or
+// is drawn like it.
+func taken(chainID uint64, symbol string) bool {
+	for _, sk := range [...]string{skeleton(symbol), unpraised(symbol), symbol} {
+		folded, seen := strings.ToLower(sk), glyphs(sk)
+		for _, s := range [...]*symbols{listedOn(chainID), majors()[chainID]} {
+			if s != nil && cmp.Or(s.plain[folded], s.glyph[seen], s.named[folded]) != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // genuine tokens are listed, or known to the table of chains.

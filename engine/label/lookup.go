@@ -70,13 +70,34 @@ func Lookup(chainID uint64, a common.Address) (Label, bool) {
 	l = Label{Name: r.Name, Category: r.Category, Protocol: r.Protocol, Source: r.Source, Confidence: Confidence(r.Confidence)}
 	if t, ok := LookupToken(chainID, a); ok {
 		// People know a token by its symbol; whose it is the public labels may tell.
-		l.Name, l.Category = t.Symbol+" token", "token"
+		l.Name, l.Category, l.BySymbol = t.Symbol+tokenSuffix, "token", true
 		if l.Protocol == "" {
 			l.Source, l.Confidence = t.Source, Official
 		}
 		return l, true
 	}
 	return l, listed
+}
+
+// Of is Lookup for an address of a transaction: a token that only a list names is called as the
+// token metadata of the transaction has it.
+func Of(chainID uint64, a common.Address, tokens map[common.Address]Token) (Label, bool) {
+	l, ok := Lookup(chainID, a)
+	if t := tokens[a]; ok && l.BySymbol && t.Listed && t.Symbol != "" && t.Symbol+tokenSuffix != l.Name {
+		l.Name, l.Source = t.Symbol+tokenSuffix, t.Source
+	}
+	return l, ok
+}
+
+// NativeToken reports whether the native coin is a token under an address; it is called as the
+// coin.
+func NativeToken(chainID uint64, a common.Address) bool {
+	c, ok := chain.ByID(chainID)
+	if !ok {
+		return false
+	}
+	t := c.Stack.NativeToken()
+	return t != nil && *t == a
 }
 
 // official looks where projects themselves say who stands at an address.
@@ -136,7 +157,7 @@ func nativeToken(chainID uint64, a common.Address) (Token, bool) {
 			Listed:   true,
 		}, true
 	}
-	if t := c.Stack.NativeToken(); t == nil || *t != a {
+	if !NativeToken(chainID, a) {
 		return Token{}, false
 	}
 	return Token{Address: a, Symbol: c.Native.Symbol, Name: c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true

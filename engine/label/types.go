@@ -26,6 +26,7 @@ type Label struct {
 	// name itself.
 	Confidence Confidence
 	Origin     Origin
+	BySymbol   bool // a list of tokens named it, by the symbol that the list gives
 }
 
 // Origin is who chose a name, which decides how it is shown.
@@ -144,6 +145,29 @@ func (t *Token) claim(chainID uint64) {
 	if Lookalike(chainID, t.Address, t.Name) != "" {
 		t.Name = ""
 	}
+}
+
+// Named is a listed token under the words its contract answered. A list vouches for the contract,
+// so its issuer may rename it; but a word that belongs to another listed token stays the other's,
+// as that of a bridged USDC which calls itself as the native one does.
+func (t Token) Named(chainID uint64, answer Token) Token {
+	if t.Decimals == nil {
+		t.Decimals = answer.Decimals
+	}
+	if answer.Symbol == "" || answer.Symbol == t.Symbol {
+		return t
+	}
+	if !strings.EqualFold(skeleton(answer.Symbol), skeleton(t.Symbol)) && taken(chainID, answer.Symbol) {
+		return t
+	}
+	if t.Name == t.Symbol {
+		t.Name = answer.Symbol
+	}
+	if answer.Name != "" {
+		t.Name = answer.Name
+	}
+	t.Symbol, t.Source, t.Latest = answer.Symbol, answer.Source, answer.Latest
+	return t
 }
 
 // Own reports whether the symbol is the contract's own word, which nobody vouches for.

@@ -137,7 +137,7 @@ func (n *names) provenance(a api.Addr) string {
 	if n.labels[a].Label == "" || n.labels[a].Label == n.labels[a].Role {
 		return ""
 	}
-	if l, ok := label.Lookup(n.c.Evidence.Chain.ID, at); ok {
+	if l, ok := label.Of(n.c.Evidence.Chain.ID, at, n.c.Evidence.Tokens); ok {
 		return l.Source
 	}
 	if t, ok := n.c.Evidence.Tokens[at]; ok && t.Symbol != "" {

@@ -55,7 +55,7 @@ func (d *Env) label(a common.Address) string {
 			return r.Label
 		}
 	}
-	if l, ok := label.Lookup(d.chain().ID, a); ok {
+	if l, ok := label.Of(d.chain().ID, a, d.Case.Evidence.Tokens); ok {
 		return l.Name
 	}
 	return ""
