@@ -122,6 +122,12 @@ func TestKinds(t *testing.T) {
 		Log(vault, "OFTSent(bytes32,uint32,address,uint256,uint256)", []any{1, user}, 30101, 5_000000, 5_000000), "bridge send layerzero", "5 USDC")
 	f("Polygon exit", call("exit(bytes)").Transfer(scene.Usdc, vault, user, 5_000000).
 		Log(vault, "ExitedERC20(address,address,uint256)", []any{user, scene.Usdc}, 5_000000), "bridge receive polygon_bridge", "5 USDC")
+	f("Polygon Plasma deposit", call("depositERC20(address,uint256)").Transfer(scene.Usdc, user, vault, 5_000000).
+		Log(vault, "NewDepositBlock(address,address,uint256,uint256)", []any{user, scene.Usdc}, 5_000000, 7), "bridge send polygon_bridge", "5 USDC")
+	f("Polygon Plasma exit", call("processExits(address)").Transfer(scene.Usdc, vault, user, 5_000000).
+		Log(vault, "Withdraw(uint256,address,address,uint256)", []any{1, user, scene.Usdc}, 5_000000), "bridge receive polygon_bridge", "5 USDC")
+	f("Polygon child deposit", call("onStateReceive(uint256,bytes)").Transfer(scene.Usdc, zero, user, 5_000000).
+		Log(scene.Usdc, "Deposit(address,address,uint256,uint256,uint256)", []any{vault, user}, 5_000000, 0, 5_000000), "bridge receive polygon_bridge", "5 USDC")
 
 	// Staking.
 	f("Lido withdrawal request", call("requestWithdrawals(uint256[],address)").Transfer(scene.Usdc, user, vault, 5).

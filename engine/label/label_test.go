@@ -159,6 +159,28 @@ func TestEmbeddedTables(t *testing.T) {
 	}
 }
 
+// TestRolesOfContracts: contracts that were told as others of their protocol, and addresses that
+// are somebody's on one chain alone.
+func TestRolesOfContracts(t *testing.T) {
+	f := func(chainID uint64, address, name, category string) {
+		t.Helper()
+		l, _ := official(chainID, common.HexToAddress(address))
+		if l.Name != name || l.Category != category {
+			t.Errorf("%d %s: %q, %q; want %q, %q", chainID, address, l.Name, l.Category, name, category)
+		}
+	}
+	f(1, "0x660802Fc641b154aBA66a62137e71f331B6d787A", "Badger: Reward tree", "distributor")
+	f(1, "0x798D1bE841a82a273720CE31c822C61a67a601C3", "Badger: DIGG", "token")
+	f(1, "0x84EdfFA16bb0b9Ab1163abb0a13Ff0744c11272f", "Nexus Mutual: Pooled staking", "staking")
+	f(1, "0xcafeac0fF5dA0A2777d915531bfA6B29d282Ee62", "Nexus Mutual: Cover", "insurance")
+	f(1, "0x3ef51736315F52d568D6D2cf289419b9CfffE782", "1inch: Limit order protocol v1", "aggregator")
+	f(56, "0x3ef51736315F52d568D6D2cf289419b9CfffE782", "", "")
+	f(56, "0xe3456f4Ee65E745A44EC3bcB83D0f2529D1b84Eb", "1inch: Limit order protocol v1", "aggregator")
+	f(56, "0x119c71D3BbAC22029622cbaEc24854d3D32D2828", "", "")
+	f(56, "0x1e38Eff998DF9d3669E32f4ff400031385Bf6362", "1inch: Limit order protocol v2", "aggregator")
+	f(56, "0x111111254bf8547E7183E4bBFC36199F3CedF4A1", "1inch: Router v2", "aggregator")
+}
+
 // TestFixtureCoverage says how much of what real transactions touch has a name.
 func TestFixtureCoverage(t *testing.T) {
 	named, all := 0, 0
