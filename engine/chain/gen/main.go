@@ -102,12 +102,19 @@ func run(data, out string) error {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return fmt.Errorf("parse chains: %w", err)
 	}
-	rows := make([]row, 0, len(file.Chains))
-	for _, s := range file.Chains {
+	chains, err := merge(file.Chains)
+	if err != nil {
+		return err
+	}
+	rows := make([]row, 0, len(chains))
+	for _, s := range chains {
 		rows = append(rows, s.row())
 	}
+	if err := onePrice(rows); err != nil {
+		return err
+	}
 	order(rows)
-	nameAliases(rows, file.Chains)
+	nameAliases(rows, chains)
 	added, err := added(out, rows)
 	if err != nil {
 		return err
