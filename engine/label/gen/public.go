@@ -83,7 +83,7 @@ func publicRow(col []string) (r flat.Row, ok bool, err error) {
 		category = label.Sanctioned
 	}
 	r.Address, r.Category, r.Source, r.Confidence = common.HexToAddress(col[1]), category, col[5], uint8(confidence)
-	r.Name = label.Clean(col[4])
+	r.Name, r.Confidence = cleanName(label.Clean(col[4]), col[3], col[5], r.Confidence)
 	r.Protocol = slugOf(col[2], category)
 	return r, r.Name != "", nil
 }

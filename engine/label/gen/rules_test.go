@@ -2,9 +2,14 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"txlens/engine/label"
 )
 
 func TestRead(t *testing.T) {
@@ -38,6 +43,77 @@ func TestRead(t *testing.T) {
 	f("maticnetwork-meta", "Polygon: POS.SafeMath", entry{})
 	f("cowprotocol-contracts", "CoW: GPv2Settlement", entry{"CoW Protocol: Settlement", "aggregator", "cow"})
 	f("somebody-else", "Thing", entry{})
+}
+
+// TestCleanName: names that say nothing, that are variables of code or that were cut become the
+// brand and the role; other names stay.
+func TestCleanName(t *testing.T) {
+	f := func(name, role, source, want string, confidence uint8) {
+		t.Helper()
+		if got, left := cleanName(name, role, source, 2); got != want || left != confidence {
+			t.Errorf("%q, %s of %s: %q, %d; want %q, %d", name, role, source, got, left, want, confidence)
+		}
+	}
+	f("Aave: V4Export", "pool", "defillama", "Aave: pool", 2)
+	f("Hypurrquant: SWAP FEE sources", "other", "defillama-dim", "Hypurrquant", 2)
+	f("Everclear: contract holding funds", "bridge", "defillama", "Everclear: bridge", 2)
+	f("Maverick Protocol: called contract", "other", "defillama", "Maverick Protocol", 1)
+	f("Socket: contract", "other", "trueblocks", "Socket", 2)
+	f("OKX: wallet", "cex", "defillama", "OKX: wallet", 2)
+	f("Midas: Redemption vault", "vault", "defillama", "Midas: Redemption vault", 2)
+	f("Impermax: Factories", "factory", "defillama", "Impermax: Factory", 2)
+	f("Mushrooms: Vaults", "vault", "defillama", "Mushrooms: Vault", 2)
+	f("Bunni: Hub V2", "other", "defillama", "Bunni: Hub v2", 2)
+	f("Indx: V2", "other", "defillama", "Indx", 2)
+	f("LI.FI: ERC20Proxy", "other", "lifi", "LI.FI: ERC20Proxy", 2)
+	f("Maker: RWA015 A INPUT conduit JAR PAX", "other", "maker-chainlog", "Maker: RWA015 A INPUT conduit JAR PAX", 2)
+	f("Balancer V2: No protocol fee liquidity bootstrapping pool factor", "factory", "balancer", "Balancer V2: factory", 2)
+	f("A name without a brand that the collection has cut somewhere he", "other", "rotki", "", 2)
+	f("Reported as a scam", "exploiter", "scamsniffer", "Reported as a scam", 2)
+}
+
+// TestPublicNames holds the names of all public rows against the rules and prints what they did.
+func TestPublicNames(t *testing.T) {
+	rows, err := readPublic(publicFile, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]int{}
+	for i := range rows {
+		r := &rows[i]
+		brand, part, has := strings.Cut(r.Name, ": ")
+		_, isPlain := plainWords(part)
+		switch {
+		case slices.Contains(generic, strings.ToLower(part)), len([]rune(r.Name)) >= cutNames-1, brand == "":
+			t.Errorf("%s: %q", r.Source, r.Name)
+		case has && slices.Contains(adapters, r.Source) && !isPlain && !slices.Contains(slices.Collect(maps.Values(roleWords)), part):
+			t.Errorf("%s: %q", r.Source, r.Name)
+		case !has:
+			kept["brand alone"]++
+		default:
+			kept["brand and name"]++
+		}
+	}
+	changed := map[string]int{}
+	err = lines(publicFile, 7, func(col []string) error {
+		name := label.Clean(col[4])
+		got, left := cleanName(name, col[3], col[5], 2)
+		switch {
+		case got == "":
+			changed["left out"]++
+		case left < 2:
+			changed["lowered"]++
+		case len([]rune(name)) >= cutNames-1:
+			changed["cut"]++
+		case strings.EqualFold(got, name):
+		case slices.Contains(generic, strings.ToLower(name[strings.Index(name, ": ")+2:])):
+			changed["generic"]++
+		default:
+			changed["of code"]++
+		}
+		return nil
+	})
+	t.Logf("%d rows: %v; changed %v, %v", len(rows), kept, changed, err)
 }
 
 // TestTablesAreCurrent makes the tables anew and compares: the committed files

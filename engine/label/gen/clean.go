@@ -1,0 +1,107 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"txlens/engine/label"
+)
+
+// adapters are the sources whose names are variables and keys of code that adds up balances:
+// what they call an address need not be what it is called.
+var adapters = []string{"defillama", "defillama-dim"}
+
+// calledOnly is the name of a contract that an adapter only calls, which may be anybody's.
+const calledOnly = "called contract"
+
+// generic are names that say nothing of an address.
+var generic = []string{"contract", "contract holding funds", calledOnly, "contracts", "address", "addresses"}
+
+// cutNames is the length at which the collection cuts names.
+const cutNames = 64
+
+// roleWords are what an address of a role is called where its name says nothing.
+var roleWords = map[string]string{
+	"vault": "vault", "factory": "factory", "pool": "pool", "cex": "wallet", "router": "router", "governance": "governance",
+	"staking": "staking", "bridge": "bridge", "oracle": "oracle", "distributor": "distributor", "token": "token", "nft": "NFT",
+}
+
+// words are those of which the name of an address is made. Of other words in an adapter nobody can
+// tell whether they are a name or the code's.
+var words = strings.Fields(`
+	admin adapter auction bank bond booster bribe bridge bridges bundler chef collateral comptroller controller converter deployer deposit
+	depositor diamond distributor dao escrow exchange executor factory farm fee fees forwarder gateway gauge genesis governance
+	governor helper hook hub implementation insurance keeper launchpad lending lens liquidity liquidator lock locked locker lottery
+	manager market marketplace masterchef minter module multisig nft old oracle order orderbook pair perpetual pool portal prediction
+	presale price protocol provider proxy redemption referral registry relayer reserve reserves reward rewards router sale settlement
+	staking stability strategy swap timelock token trading treasury trove vault vesting voter voting wallet withdrawal wrapper
+	account accountant active cellar engine handler holder operator collector emission feed master reader recipient resolver staker standard stableswap sugar teller
+	tranche tricrypto twocrypto unitroller worker lp stable weighted concentrated`)
+
+var versionWord = regexp.MustCompile(`^[vV]\d{1,2}(\.\d{1,3}){0,2}$`)
+
+// cleanName is the name of a row as people read it, and the confidence that is left of it.
+func cleanName(name, role, source string, confidence uint8) (string, uint8) {
+	brand, part, ok := strings.Cut(name, ": ")
+	switch {
+	case len([]rune(name)) >= cutNames-1:
+	case !ok:
+		return name, confidence
+	case slices.Contains(generic, strings.ToLower(part)):
+		if part == calledOnly {
+			confidence = uint8(label.Scraped)
+		}
+	case slices.Contains(adapters, source):
+		if plain, isPlain := plainWords(part); isPlain {
+			return brand + ": " + plain, confidence
+		}
+	default:
+		return name, confidence
+	}
+	if !ok {
+		return "", confidence // a cut name without a brand
+	}
+	if word := roleWords[role]; word != "" {
+		return brand + ": " + word, confidence
+	}
+	return brand, confidence
+}
+
+// plainWords are the words of a name in the singular, if they are words for contracts.
+func plainWords(part string) (string, bool) {
+	list := strings.Fields(part)
+	for i, w := range list {
+		low := strings.ToLower(w)
+		if slices.Contains(words, singular(low)) {
+			low = singular(low)
+		}
+		switch {
+		case versionWord.MatchString(w):
+			list[i] = strings.ToLower(w)
+		case !slices.Contains(words, low):
+			return "", false
+		case i > 0:
+			list[i] = low
+		default:
+			list[i] = w[:1] + low[1:]
+		}
+		if low == "nft" || low == "dao" || low == "lp" {
+			list[i] = strings.ToUpper(low)
+		}
+	}
+	return strings.Join(list, " "), len(list) > 0 && !versionWord.MatchString(list[0])
+}
+
+// singular undoes the plural of a list of addresses.
+func singular(w string) string {
+	switch {
+	case strings.HasSuffix(w, "ies"):
+		return strings.TrimSuffix(w, "ies") + "y"
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "xes"):
+		return strings.TrimSuffix(w, "es")
+	case strings.HasSuffix(w, "ys"):
+		return strings.TrimSuffix(w, "s")
+	}
+	return strings.TrimSuffix(w, "s")
+}
