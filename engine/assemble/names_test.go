@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
@@ -109,4 +110,28 @@ func TestPairIsWorthBothSides(t *testing.T) {
 	f(map[int]int64{0: 1, 1: 3}, "200")
 	f(map[int]int64{0: 1}, "null")
 	f(map[int]int64{1: 3}, "null")
+}
+
+// TestListedTokenIsCalledAsItsContractAnswers: the label of a token that a list names is its symbol in
+// the metadata of the transaction.
+func TestListedTokenIsCalledAsItsContractAnswers(t *testing.T) {
+	weETH := common.HexToAddress("0x5A7fACB970D094B6C7FF1df0eA68D99E6e73CBFF") // WEETH in the list
+	f := func(tok label.Token, want, source string) {
+		t.Helper()
+		ev := evidenceOf(t, 1, "")
+		ev.Chain, _ = chain.ByID(10)
+		if ev.Tokens == nil {
+			ev.Tokens = map[common.Address]label.Token{}
+		}
+		ev.Tokens[weETH] = tok
+		addLog(ev, weETH, "Transfer(address,address,uint256)", []common.Address{from, to}, 5)
+		for _, a := range Result(ev).Addresses {
+			if a.Address == api.AddrOf(weETH) && (a.Label != want || a.LabelSource != source || a.LabelConfidence != api.LabelOfficial) {
+				t.Errorf("%q from %q, %s; want %q from %q", a.Label, a.LabelSource, a.LabelConfidence, want, source)
+			}
+		}
+	}
+	list, _ := label.LookupToken(10, weETH)
+	f(list, "WEETH token", list.Source)
+	f(list.Named(10, label.Token{Symbol: "weETH", Source: "chain"}), "weETH token", "chain")
 }

@@ -194,6 +194,7 @@ func TestListedTokensAreAsked(t *testing.T) {
 	f("a pruned node", naming{symbols: map[common.Address]string{weETH: "weETH"}, block: upstream.Latest}, "weETH", true)
 	f("a bundle of before", naming{}, "WEETH", false)
 	f("a word of another token", naming{symbols: map[common.Address]string{weETH: "USDC"}, block: at}, "WEETH", false)
+	f("a word listed on this chain alone", naming{symbols: map[common.Address]string{weETH: "VELO"}, block: at}, "WEETH", false)
 	era, _ := chain.ByID(324)
 	coin := *era.Stack.NativeToken()
 	rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: coin, Topics: []common.Hash{evmsig.TopicTransfer}}}}
