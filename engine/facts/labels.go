@@ -72,18 +72,34 @@ func Canonical(l label.Label) string {
 	return p.Slug
 }
 
-// SymbolShared reports whether another token of the transaction has the same symbol. Those of
-// which nobody vouches for the symbol are marked anyway and do not count.
+// SymbolShared reports whether another token of the transaction, or the native coin, has the same
+// symbol. Those of which nobody vouches for the symbol are marked anyway and do not count.
 func (a *Reading) SymbolShared(token common.Address) bool {
 	a.symbols.Do(func() {
-		a.bearers = make(map[string]int, len(a.Tokens))
-		for _, t := range a.Tokens {
-			if t.Lookalike == "" && !t.Own() {
-				a.bearers[strings.ToLower(t.Symbol)]++
+		a.bearers = make(map[string]int, len(a.Tokens)+1)
+		for addr, t := range a.Tokens {
+			if t.Lookalike == "" && !t.Own() && !a.isCoin(addr) {
+				a.bearers[label.Key(t.Symbol)]++
 			}
 		}
+		if a.Chain != nil && a.Block != nil {
+			a.bearers[label.Key(a.Chain.NativeAt(a.Block.Timestamp).Symbol)]++
+		}
 	})
-	return a.bearers[strings.ToLower(a.Token(token).Symbol)] > 1
+	others := 1 // besides a token that the list has
+	if t, ok := a.Tokens[token]; !ok || t.Own() || t.Lookalike != "" || a.isCoin(token) {
+		others = 0
+	}
+	return !a.isCoin(token) && a.bearers[label.Key(a.Token(token).Symbol)] > others
+}
+
+// isCoin reports whether a token is the native coin under an address of its own.
+func (a *Reading) isCoin(token common.Address) bool {
+	if a.Chain == nil {
+		return false
+	}
+	native := a.Chain.Stack.NativeToken()
+	return native != nil && *native == token
 }
 
 // Namesake reports whether another address of the transaction has the same label.
@@ -91,10 +107,23 @@ func (a *Reading) Namesake(addr common.Address) bool {
 	a.namesakes.Do(func() {
 		a.holders = make(map[string]int, len(a.Labels))
 		for x := range a.Labels {
-			a.holders[strings.ToLower(a.LabelOf(x).Name)]++
+			a.holders[a.nameKey(x)]++
 		}
 	})
-	return a.holders[strings.ToLower(a.LabelOf(addr).Name)] > 1
+	others := 0
+	if _, ok := a.Labels[addr]; ok {
+		others = 1
+	}
+	return a.holders[a.nameKey(addr)] > others
+}
+
+// nameKey is the key of the name that sentences give an address: a token that trades is its pool.
+func (a *Reading) nameKey(addr common.Address) string {
+	name := a.LabelOf(addr).Name
+	if head, ok := strings.CutSuffix(name, " token"); ok && a.IsPool(addr) {
+		name = head + " pool"
+	}
+	return label.Key(name)
 }
 
 // HasLabel reports whether anybody vouches for who stands at an address.

@@ -104,9 +104,9 @@ type Reading struct {
 	abbreviate    sync.Once
 	abbreviations *api.Abbreviations // of every address that a sentence may name
 	namesakes     sync.Once
-	holders       map[string]int // addresses of each label, in lower case
+	holders       map[string]int // addresses of each label, by its key
 	symbols       sync.Once
-	bearers       map[string]int // tokens of each symbol, in lower case
+	bearers       map[string]int // tokens of each symbol, by its key
 	ruled         sync.Once
 	byRule        map[common.Address]int // decimals that no table has
 

@@ -105,6 +105,24 @@ func inFrame(r rune) rune {
 	return 0
 }
 
+// Key is what a reader takes names for: two names with one key look the same where texts print
+// them, which drop some marks and cut what is long. Only names without letters are compared as
+// they are.
+func Key(name string) string {
+	n := 0
+	printed := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("*[]<>|`#~\\\"{}", r) || !unicode.IsPrint(r) || n == MaxName {
+			return -1
+		}
+		n++
+		return r
+	}, name)
+	if k := skeleton(printed); k != "" {
+		return strings.ToLower(k)
+	}
+	return printed
+}
+
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // praise are words that a name puts beside another's to be taken for it.

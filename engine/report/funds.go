@@ -232,11 +232,18 @@ func (l *lane) add(h *holding) {
 	l.items = append(l.items, h)
 }
 
+// maxLaneText bounds the text for a token at a lane, in characters.
+const maxLaneText = 30
+
 // laneText returns the lines of text for a lane, one for each token.
 func (n *names) laneText(l *lane) []string {
 	var out []string
 	for _, h := range head(l.items, maxLaneItems) {
-		out = append(out, api.OneLine(n.holdingText(h), 30))
+		limit := maxLaneText
+		if !h.native && n.symbol(h.symbol, h.token) != api.OneLine(h.symbol, maxSymbol) {
+			limit += 14 // the address is what tells the token from others
+		}
+		out = append(out, api.OneLine(n.holdingText(h), limit))
 	}
 	if more := len(l.items) - len(out); more > 0 {
 		out = append(out, "and "+api.Count(more, "more token"))
@@ -247,7 +254,7 @@ func (n *names) laneText(l *lane) []string {
 func (n *names) holdingText(h *holding) string {
 	sym := n.native
 	if !h.native {
-		sym = symbol(h.symbol, h.token)
+		sym = n.symbol(h.symbol, h.token)
 	}
 	if h.nft {
 		if h.id != "" && h.total.IsInt64() && h.total.Int64() == 1 {

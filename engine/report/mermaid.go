@@ -163,17 +163,17 @@ func callArrow(node *api.Node, paths map[string]bool) (arrow, bool) {
 func (n *names) words(r *api.Result, a arrow) string {
 	switch {
 	case a.times > 1 && a.move != nil:
-		return oneOf(a) + api.Thousands(strconv.Itoa(a.times)) + " NFTs of " + symbol(a.move.TokenSymbol, a.move.TokenAddress)
+		return oneOf(a) + api.Thousands(strconv.Itoa(a.times)) + " NFTs of " + n.symbol(a.move.TokenSymbol, a.move.TokenAddress)
 	case a.times > 1:
 		mark := " ×" + api.Thousands(strconv.Itoa(a.times))
 		a.times = 1
 		return api.OneLine(n.words(r, a), maxWords-len(mark)) + mark
 	case a.move != nil && a.from == (api.Addr{}):
-		return "mint " + moved(*a.move)
+		return "mint " + n.moved(*a.move)
 	case a.move != nil && a.to == (api.Addr{}):
-		return "burn " + moved(*a.move)
+		return "burn " + n.moved(*a.move)
 	case a.move != nil:
-		return moved(*a.move)
+		return n.moved(*a.move)
 	case a.node == nil:
 		return "transaction" + brackets(ether(r.TxMeta.ValueWei, n.native))
 	}

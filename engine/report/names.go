@@ -18,7 +18,11 @@ type names struct {
 	native string       // symbol of the native coin
 	price  *api.Decimal // of the native coin, when the Result knows it
 	units  map[api.Addr]tokenUnit
-	pools  map[api.Addr][2]api.Addr // the tokens of pools
+
+	// bearers are the tokens by their symbols in lower case; of a symbol that many have it is
+	// several.
+	bearers map[string]api.Addr
+	pools   map[api.Addr][2]api.Addr // the tokens of pools
 }
 
 func newNames(r *api.Result) *names { return namesOf(r, nil) }
@@ -27,10 +31,10 @@ func newNames(r *api.Result) *names { return namesOf(r, nil) }
 // names two dozen addresses of a result that may hold thousands.
 func namesOf(r *api.Result, only map[api.Addr]string) *names {
 	n := &names{only: only, labels: map[api.Addr]string{}, roles: map[api.Addr]string{}, short: api.NewAbbreviations(), native: "native coin"}
-	n.units = tokenUnits(r)
 	if only == nil {
 		n.pools = poolTokens(r)
 	}
+	n.bear(r)
 	for _, a := range r.Addresses {
 		n.short.Add(a.Address)
 		n.learn(a.Address, a.Label, a.Role)
@@ -43,6 +47,7 @@ func namesOf(r *api.Result, only map[api.Addr]string) *names {
 			}
 		}
 	}
+	n.units = n.tokenUnits(r)
 	for _, c := range r.Contracts {
 		n.learn(c.Address, quoted(c.Name), "")
 	}
@@ -54,6 +59,43 @@ func namesOf(r *api.Result, only map[api.Addr]string) *names {
 		}
 	}
 	return n
+}
+
+// several stands for more than one token; no token lies there.
+var several = api.Addr{0: 0xff, 19: 0xff}
+
+// bear finds the symbols that more than one token has.
+func (n *names) bear(r *api.Result) {
+	n.bearers = map[string]api.Addr{}
+	add := func(a api.Addr, symbol string) {
+		n.short.Add(a)
+		key := strings.ToLower(api.OneLine(symbol, maxSymbol))
+		switch other, ok := n.bearers[key]; {
+		case !ok:
+			n.bearers[key] = a
+		case other != a && other != several:
+			n.bearers[key] = several
+		}
+	}
+	for i := range r.TokenTransfers {
+		add(r.TokenTransfers[i].TokenAddress, r.TokenTransfers[i].TokenSymbol)
+	}
+	for i := range r.BalanceChanges {
+		for j := range r.BalanceChanges[i].Tokens {
+			t := &r.BalanceChanges[i].Tokens[j]
+			add(t.TokenAddress, t.TokenSymbol)
+		}
+	}
+	if r.Sandwich == nil {
+		return
+	}
+	for _, trade := range r.Sandwich.Trades {
+		for _, x := range []*api.StepAmount{trade.Given, trade.Taken} {
+			if x != nil {
+				add(x.TokenAddress, x.TokenSymbol)
+			}
+		}
+	}
 }
 
 // learn keeps the first label and the first role that are said of an address. A

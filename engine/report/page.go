@@ -119,7 +119,7 @@ func newPage(r *api.Result, b bounds) *page {
 	}
 	p.MoreBal = len(r.BalanceChanges) - len(p.Balances)
 	for _, t := range head(r.TokenTransfers, b.transfers) {
-		p.Transfers = append(p.Transfers, transfer{n.party(t.From), n.party(t.To), moved(t)})
+		p.Transfers = append(p.Transfers, transfer{n.party(t.From), n.party(t.To), n.moved(t)})
 	}
 	p.MoreTr = len(r.TokenTransfers) - len(p.Transfers)
 	for _, a := range head(r.Addresses, b.labels) {
@@ -265,7 +265,7 @@ func (n *names) balance(c api.BalanceChange, tokens int) balance {
 	}
 	for _, t := range head(c.Tokens, tokens) {
 		row := tokenRow{
-			Symbol: symbol(t.TokenSymbol, t.TokenAddress),
+			Symbol: n.symbol(t.TokenSymbol, t.TokenAddress),
 			USD:    signed(usd(t.ValueUSD)),
 			Amount: api.OneLine(t.Balance, 24),
 			value:  t.ValueUSD,
@@ -294,17 +294,25 @@ func (n *names) balance(c api.BalanceChange, tokens int) balance {
 // maxSymbol bounds a symbol, so that "imitation of" leaves room for whom.
 const maxSymbol = 24
 
-// symbol is what a token calls itself, or where it lies.
-func symbol(s string, token api.Addr) string {
-	if s = api.OneLine(s, maxSymbol); s != "" {
-		return s
+// maxShared bounds a symbol that more than one token has, so that drawings do not cut the address
+// behind it.
+const maxShared = 12
+
+// symbol is what a token calls itself, or where it lies. Where another token reads the same, the
+// address stands behind.
+func (n *names) symbol(s string, token api.Addr) string {
+	switch s = api.OneLine(s, maxSymbol); {
+	case s == "":
+		return n.short.Of(token)
+	case n.bearers[strings.ToLower(s)] == several && token != (api.Addr{}):
+		return api.OneLine(s, maxShared) + brackets(n.short.Of(token))
 	}
-	return token.Short()
+	return s
 }
 
 // moved is the amount of a transfer in words: "1,250.5 USDC", "Punk #12".
-func moved(t api.TokenTransfer) string {
-	sym := symbol(t.TokenSymbol, t.TokenAddress)
+func (n *names) moved(t api.TokenTransfer) string {
+	sym := n.symbol(t.TokenSymbol, t.TokenAddress)
 	if t.TokenID != "" {
 		sym += " #" + api.OneLine(t.TokenID, 12)
 		if t.Total == "1" || t.Total == "" {

@@ -30,7 +30,9 @@ func (n *names) sandwich(r *api.Result) *sandwich {
 	}
 	s := &sandwich{Pool: n.party(r.Sandwich.Pool), Searcher: n.party(r.Sandwich.Searcher)}
 	for _, t := range head(r.Sandwich.Trades, maxTrades) {
-		row := tradeRow{Part: tradeParts[t.Part], Hash: api.OneLine(t.TxHash, 66), Self: t.Self, Given: traded(t.Given), Taken: traded(t.Taken)}
+		row := tradeRow{
+			Part: tradeParts[t.Part], Hash: api.OneLine(t.TxHash, 66), Self: t.Self, Given: n.traded(t.Given), Taken: n.traded(t.Taken),
+		}
 		if row.Short = row.Hash; len(t.TxHash) == 66 {
 			row.Short = t.TxHash[:10] + "…" + t.TxHash[60:]
 		}
@@ -41,11 +43,11 @@ func (n *names) sandwich(r *api.Result) *sandwich {
 }
 
 // traded writes an amount in whole tokens, or in base units where the decimals are not known.
-func traded(a *api.StepAmount) string {
+func (n *names) traded(a *api.StepAmount) string {
 	if a == nil {
 		return ""
 	}
-	name := symbol(a.TokenSymbol, a.TokenAddress)
+	name := n.symbol(a.TokenSymbol, a.TokenAddress)
 	if a.Amount != nil {
 		if d, ok := decimal(*a.Amount); ok {
 			return amount(d) + " " + name

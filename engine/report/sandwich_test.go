@@ -14,7 +14,7 @@ func TestSandwichTimeLine(t *testing.T) {
 		t.Error("a sandwich where the result has none")
 	}
 	hash := func(digit string) string { return "0x" + strings.Repeat(digit, 64) }
-	weth := &api.StepAmount{TokenSymbol: "WETH", TokenAddress: addr(1), RawAmount: "1500000000000000000", Amount: ref("1.5")}
+	weth := &api.StepAmount{TokenSymbol: "WETH", TokenAddress: weth, RawAmount: "1500000000000000000", Amount: ref("1.5")}
 	raw := &api.StepAmount{TokenSymbol: "ABC", TokenAddress: addr(2), RawAmount: "1234567"}
 	r.Sandwich = &api.Sandwich{Pool: pool, Searcher: router, Trades: []api.SandwichTrade{
 		{Part: api.SandwichFront, TxHash: hash("1"), Given: weth, Taken: raw},

@@ -35,12 +35,12 @@ var returns = map[string]struct {
 type tokenUnit struct{ symbol, decimals string }
 
 // tokenUnits are the ERC-20 tokens of a result whose decimals are known.
-func tokenUnits(r *api.Result) map[api.Addr]tokenUnit {
+func (n *names) tokenUnits(r *api.Result) map[api.Addr]tokenUnit {
 	out := map[api.Addr]tokenUnit{}
 	for i := range r.TokenTransfers {
 		t := &r.TokenTransfers[i]
 		if _, known := units("0", t.Decimals); known && t.Type == "erc20" && t.TokenID == "" {
-			out[t.TokenAddress] = tokenUnit{symbol(t.TokenSymbol, t.TokenAddress), t.Decimals}
+			out[t.TokenAddress] = tokenUnit{n.symbol(t.TokenSymbol, t.TokenAddress), t.Decimals}
 		}
 	}
 	return out
