@@ -68,7 +68,9 @@ func (g *connection) SetDeadline(t time.Time) error {
 // Read yields to other goroutines after an answer. The next request of this client has hardly
 // arrived yet, so reading at once would cost a system call and a wait in the poller.
 func (g *connection) Read(b []byte) (int, error) {
-	if g.ended.Swap(false) {
+	begins := g.ended.Swap(false) || !g.begun
+	g.begun = true
+	if begins {
 		g.waiting()
 	}
 	if g.answered.Swap(false) {
@@ -78,6 +80,9 @@ func (g *connection) Read(b []byte) (int, error) {
 		n, err := g.Conn.Read(b)
 		if n == 0 && g.reading.early(err, g.Conn.SetReadDeadline) {
 			continue
+		}
+		if g.line.in(b[:n]) || begins && blankByLF(b[:n]) {
+			g.misframed.Store(true)
 		}
 		return n, err
 	}

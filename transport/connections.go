@@ -185,6 +185,10 @@ type connection struct {
 	idle atomic.Int64
 	// ended means that a request was answered and the next read waits for another one.
 	ended atomic.Bool
+
+	begun     bool        // it has been read from; owned by the reader, as line is
+	line      lfWatch     // the ends of request lines
+	misframed atomic.Bool // a line that ends in a bare LF was read
 }
 
 // evicted is the value of connection.idle that no request changes.

@@ -89,12 +89,13 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, api.ErrStopping)
 		return
 	}
-	if g, ok := ctx.Conn().(*connection); ok && !g.begin() {
+	g, ok := ctx.Conn().(*connection)
+	if ok && !g.begin() {
 		ctx.SetConnectionClose() // nobody gets the answer, so nothing is done for it
 		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many connections; try again soon")
 		return
 	}
-	if !wellFramed(&ctx.Request.Header) {
+	if ok && g.misframed.Load() || !wellFramed(&ctx.Request.Header) {
 		ctx.SetConnectionClose() // what follows may be a request for a proxy and none here
 		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")
 	} else if s.admitsOrigin(ctx) {
