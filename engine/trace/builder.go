@@ -26,10 +26,15 @@ var (
 	ErrNull = ethrpc.ErrNull
 )
 
-// Defaults of Limits.
+// Defaults of Limits. Of 6,320 recorded transactions, incidents among them, the largest has 3,797
+// frames, so each is kept whole with room for one more than twice as large. A frame costs about
+// 1.5 KB in an answer and more while it is analysed: beyond that only transactions made to cost
+// memory were seen, and of those no more than twice as many frames are kept.
 const (
 	DefaultCompressAbove = 10_000
 	DefaultMaxDepth      = 1_100
+
+	keptPerCompressed = 2 // default of MaxKept, in CompressAbove
 )
 
 func (l Limits) withDefaults() Limits {
@@ -37,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 		l.CompressAbove = DefaultCompressAbove
 	}
 	if l.MaxKept <= 0 {
-		l.MaxKept = 4 * l.CompressAbove
+		l.MaxKept = keptPerCompressed * l.CompressAbove
 	}
 	l.CompressAbove = min(l.CompressAbove, l.MaxKept)
 	if l.MaxDepth <= 0 {

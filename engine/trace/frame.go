@@ -134,6 +134,6 @@ type Move struct {
 // Limits bound a parse.
 type Limits struct {
 	CompressAbove int // frames above which repeated siblings collapse; 0 means 10,000
-	MaxKept       int // hard bound of kept frames; 0 means 4 x CompressAbove
+	MaxKept       int // hard bound of kept frames; 0 means 2 x CompressAbove
 	MaxDepth      int // 0 means 1,100 (the EVM allows 1,024)
 }
