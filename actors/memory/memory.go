@@ -21,6 +21,7 @@ type Budget struct {
 
 	mu    sync.Mutex
 	used  int64
+	fresh int64              // of used, what belongs to reservations that have not grown
 	next  int64              // number of the next reservation
 	grown map[int64]struct{} // numbers of the reservations that have grown
 	freed chan struct{}      // closed when bytes are given back
@@ -42,19 +43,21 @@ func (b *Budget) Used() int64 {
 }
 
 // Reserve reserves bytes for new work, and waits for them at most as long as it may. The error
-// is ErrFull or that of the context.
+// is ErrFull or that of the context. Work that has not grown has at most half of the budget, which
+// leaves others a quarter to grow in: they hold requests to nodes that it may wait for.
 func (b *Budget) Reserve(ctx context.Context, n int64) (*Reservation, error) {
 	if b == nil {
 		return nil, nil
 	}
 	r := &Reservation{of: b}
 	err := b.await(ctx, func() bool {
-		if b.used+n > b.max && b.used > 0 {
+		if b.used+n > b.max && b.used > 0 || b.fresh+n > b.max/2 && b.fresh > 0 {
 			return false
 		}
 		b.next++
 		r.number, r.bytes = b.next, n
 		b.used += n
+		b.fresh += n
 		return true
 	})
 	if err != nil {
@@ -121,6 +124,7 @@ func (r *Reservation) GrowTo(ctx context.Context, n int64) error {
 		if b.used+more > bound {
 			return false
 		}
+		b.leaveFresh(r)
 		b.grown[r.number] = struct{}{}
 		b.used += more
 		r.bytes = n
@@ -138,6 +142,13 @@ func (b *Budget) oldest(number int64) bool {
 	return true
 }
 
+// leaveFresh takes a reservation off those that have not grown. b.mu must be held.
+func (b *Budget) leaveFresh(r *Reservation) {
+	if _, grown := b.grown[r.number]; !grown {
+		b.fresh -= r.bytes
+	}
+}
+
 // Release gives the bytes back. Only the first call counts.
 func (r *Reservation) Release() {
 	if r == nil {
@@ -150,6 +161,7 @@ func (r *Reservation) Release() {
 		return
 	}
 	r.ended = true
+	b.leaveFresh(r)
 	b.used -= r.bytes
 	delete(b.grown, r.number)
 	close(b.freed)

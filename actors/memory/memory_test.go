@@ -117,3 +117,33 @@ func TestNoBound(t *testing.T) {
 	}
 	r.Release()
 }
+
+// TestRoomToGrow: however much work begins at once, there is room for what has begun to grow.
+func TestRoomToGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(400)
+		var all []*memory.Reservation
+		for range 20 {
+			r, err := b.Reserve(t.Context(), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+		if _, err := b.Reserve(t.Context(), 10); !errors.Is(err, memory.ErrFull) {
+			t.Errorf("more than half for work that has not grown: %v", err)
+		}
+		if err := all[5].GrowTo(t.Context(), 100); err != nil {
+			t.Errorf("no room to grow: %v", err)
+		}
+		if _, err := b.Reserve(t.Context(), 10); err != nil {
+			t.Errorf("one that has grown counts: %v", err)
+		}
+		for _, r := range all {
+			r.Release()
+		}
+		if b.Used() != 10 {
+			t.Errorf("%d bytes are left", b.Used())
+		}
+	})
+}
