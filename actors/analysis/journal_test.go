@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -60,7 +61,7 @@ func TestFinish(t *testing.T) {
 // TestAnalysisTold: each analysis ends in one call of OnAnalysis and one line of
 // the log.
 func TestAnalysisTold(t *testing.T) {
-	f := func(change func(*world), req api.Request, want Outcome, wantChain string, wantFailed ...string) {
+	judge := func(t *testing.T, change func(*world), req api.Request, want Outcome, wantChain string, wantFailed ...string) {
 		t.Helper()
 		var told []Summary
 		var log bytes.Buffer
@@ -81,6 +82,10 @@ func TestAnalysisTold(t *testing.T) {
 		if x.Running() != 0 {
 			t.Errorf("%d run", x.Running())
 		}
+	}
+	f := func(change func(*world), req api.Request, want Outcome, wantChain string, wantFailed ...string) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) { judge(t, change, req, want, wantChain, wantFailed...) })
 	}
 	silent := func(w *world) {
 		w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }

@@ -113,10 +113,16 @@ func TestModelIsAskedAboutWhatThereIs(t *testing.T) {
 		for _, c := range change {
 			c(&o)
 		}
-		res, m, runs, err := asked(t, o, submits, func(j *Input) {
-			w := newWorld()
-			breakIt(w)
-			j.World = w
+		var res *api.Result
+		var m *meter.Meter
+		var runs []AgentRun
+		var err error
+		synctest.Test(t, func(t *testing.T) { // the deadline passes in virtual time, whatever the machine does
+			res, m, runs, err = asked(t, o, submits, func(j *Input) {
+				w := newWorld()
+				breakIt(w)
+				j.World = w
+			})
 		})
 		if err != nil || len(runs) != 1 || runs[0].Err != nil || m.Nano(meter.LLMs) != 180 {
 			t.Fatalf("%s: %v, runs %+v", name, err, runs)
