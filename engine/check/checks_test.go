@@ -120,7 +120,7 @@ func TestRulesAreDeclared(t *testing.T) {
 // sceneLines are what the tests of scenes found.
 func sceneLines(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "hits", "*.txt"))
+	files, err := filepath.Glob(filepath.Join("testdata", "matches", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenes: %v", err)
 	}

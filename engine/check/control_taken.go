@@ -26,28 +26,28 @@ var _ = register(&Check{
 })
 
 // initialisedAnew: the party called the initialiser of a contract that was there before,
-// and after that the contract paid the side for nothing. It needs no event: a contract that
+// and after that the contract paid the cluster for nothing. It needs no event: a contract that
 // may be initialised twice often emits none.
-func (a *attack) initialisedAnew() (out []hit) {
+func (a *attack) initialisedAnew() (out []match) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || !a.f.Member(x.From) || a.f.Side(x.To) || a.f.Created(x.To) || !initialiser(a.l.function(i)) {
+		if x.Kind != trace.Call || !a.f.Live(i) || !a.f.Member(x.From) || a.f.InAttackerCluster(x.To) || a.f.Created(x.To) || !initialiser(a.l.function(i)) {
 			continue
 		}
 		l := a.f.Loses(x.To)
-		if l == nil || a.explained(x.To) || slices.ContainsFunc(out, func(h hit) bool { return h.victims[0] == x.To }) {
+		if l == nil || a.explained(x.To) || slices.ContainsFunc(out, func(h match) bool { return h.victims[0] == x.To }) {
 			continue
 		}
 		later := slices.DeleteFunc(a.paidBy(x.To), func(m int) bool { return a.f.Moves[m].Frame <= i })
 		if len(later) == 0 || len(a.gave(x.To)) > 0 {
 			continue
 		}
-		out = append(out, hit{
+		out = append(out, match{
 			grade:    decisive,
 			category: api.AccessControl,
 			victims:  []common.Address{x.To},
 			frames:   []int{i},
 			moves:    later,
-			deals:    a.dealsOf(later),
+			calls:    a.callsOf(later),
 			position: l.Lost[0],
 		})
 	}
@@ -62,30 +62,30 @@ func initialiser(name string) bool {
 }
 
 // tookControl: a contract that was there before made a member of the party its owner, who
-// had not been, and after that paid the side for nothing.
-func (a *attack) tookControl() (out []hit) {
+// had not been, and after that paid the cluster for nothing.
+func (a *attack) tookControl() (out []match) {
 	if a.l.Diff != nil { // the check of changes of control knows more
 		return nil
 	}
 	for i := range a.l.Receipt.Logs {
 		g := &a.l.Receipt.Logs[i]
-		if len(g.Topics) != 3 || g.Topics[0] != evmsig.TopicOwnershipTransferred || a.f.Side(g.Address) || a.f.Created(g.Address) {
+		if len(g.Topics) != 3 || g.Topics[0] != evmsig.TopicOwnershipTransferred || a.f.InAttackerCluster(g.Address) || a.f.Created(g.Address) {
 			continue
 		}
 		from, to := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
 		l := a.f.Loses(g.Address)
-		if a.f.Side(from) || !a.f.Member(to) || l == nil || a.redeemed(g.Address) {
+		if a.f.InAttackerCluster(from) || !a.f.Member(to) || l == nil || a.redeemed(g.Address) {
 			continue
 		}
 		// Who was told to accept what another handed over does so too: only the state tells.
-		h := hit{
+		h := match{
 			grade:    suspicious,
 			category: api.AccessControl,
 			victims:  []common.Address{g.Address},
 			moves:    a.paidBy(g.Address),
 			position: l.Lost[0],
 		}
-		h.deals = a.dealsOf(h.moves)
+		h.calls = a.callsOf(h.moves)
 		if x := a.l.frameOf[i]; x != nil && x.Parent != nil {
 			h.frames = []int{x.Index}
 		}

@@ -276,7 +276,7 @@ func TestPoisoningBatch(t *testing.T) {
 	f(true, take("weth", "a", "x", 0), take("weth", "b", "y", 0), fake("c", "z", 900))                  // with nothing of it
 }
 
-// TestDealings: the deals and the balances that a finding rests on are laid out, and only
+// TestDealings: the external calls and the balances that a finding rests on are laid out, and only
 // beside one.
 func TestDealings(t *testing.T) {
 	c := built(attackBy(call("vault", "put_1(uint256)", 1, take("dai", "tool", "vault", 1000)), call("x", "y_1()"), pay("dai", "vault", 500), call("vault", "get_1(uint256)", 1, pay("dai", "tool", 2500))))

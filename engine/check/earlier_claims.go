@@ -9,19 +9,19 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Claims of the side from before the transaction. They are asked for where somebody paid
-// the side, nothing in the transaction pays for it, and no rule decides.
+// Claims of the cluster from before the transaction. They are asked for where somebody paid
+// the cluster, nothing in the transaction pays for it, and no rule decides.
 
-// claim is what the state says of earlier claims of the side on an account.
+// claim is what the state says of earlier claims of the cluster on an account.
 type claim uint8
 
 const (
 	claimUnknown claim = iota // some answer is missing
-	claimFound                // a balance, reward, allowance or right of the side explains the payment
+	claimFound                // a balance, reward, allowance or right of the cluster explains the payment
 	claimNone                 // all answers are there, and none explains it
 )
 
-// dropClaimed removes what earlier claims explain from hits of which none decides.
+// dropClaimed removes what earlier claims explain from matches of which none decides.
 func (a *attack) dropClaimed() {
 	if a.cause() != nil {
 		return
@@ -41,7 +41,7 @@ func (a *attack) dropClaimed() {
 	a.all = kept
 }
 
-// claimOn looks for earlier claims on an account of which it is told that it paid the side
+// claimOn looks for earlier claims on an account of which it is told that it paid the cluster
 // for nothing. Each account is asked for once; one account is enough for the questions.
 func (a *attack) claimOn(v common.Address) claim {
 	if c, ok := a.claims[v]; ok {
@@ -116,7 +116,7 @@ func gaveShares(of common.Address, holder []byte, ask func(Question) (View, bool
 	return ok && too && !had.Reverted && !has.Reverted && x != nil && y != nil && x.Cmp(y) > 0
 }
 
-// firstPayment is the first direct payment of an account to the side; nil for none.
+// firstPayment is the first direct payment of an account to the cluster; nil for none.
 func (a *attack) firstPayment(v common.Address) *facts.Move {
 	for _, i := range a.paidBy(v) {
 		return &a.f.Moves[i]
@@ -127,10 +127,10 @@ func (a *attack) firstPayment(v common.Address) *facts.Move {
 // ownRight reports whether the caller could have made the call that paid it before the
 // transaction, and a stranger could not: then the right to it is older.
 func (a *attack) ownRight(p *facts.Move, ask func(Question) (View, bool)) (own, ok bool) {
-	if p.Deal < 0 {
+	if p.ExternalCall < 0 {
 		return false, false
 	}
-	x := a.dealFrame(p.Deal)
+	x := a.callFrame(p.ExternalCall)
 	if len(x.Input) < 4 || !x.Value.IsZero() { // questions carry no coin
 		return false, false
 	}

@@ -10,9 +10,9 @@ func AssumeLoan(on bool) { assumeLoan = on }
 
 // Hits describes each place where a rule of outcomes fired, with all that the finding and
 // its sentence are made of.
-func (r *Report) Hits() (out []string) {
-	for i := range r.hits {
-		h := &r.hits[i]
+func (r *Report) Matches() (out []string) {
+	for i := range r.matches {
+		h := &r.matches[i]
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s grade %d", h.rule.name, h.grade)
 		add := func(name string, there bool, v any) {
@@ -23,7 +23,7 @@ func (r *Report) Hits() (out []string) {
 		add("category", h.category != "", h.category)
 		add("victims", len(h.victims) > 0, h.victims)
 		add("faulty", h.faulty != [20]byte{}, h.faulty)
-		add("deals", len(h.deals) > 0, h.deals)
+		add("deals", len(h.calls) > 0, h.calls)
 		add("frames", len(h.frames) > 0, h.frames)
 		add("moves", len(h.moves) > 0, h.moves)
 		add("count", h.count != 0, h.count)

@@ -25,19 +25,19 @@ var _ = register(&Check{
 
 // fakeInput: a contract asked a tool what it would ask a token or a pool, because the
 // party had passed the tool's address.
-func (a *attack) fakeInput() (out []hit) {
+func (a *attack) fakeInput() (out []match) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 ||
+		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.InAttackerCluster(x.From) || len(x.Input) < 4 ||
 			!evmsig.AssetFunctions[evmsig.Called(x.Input)] ||
 			a.traded(x.To) {
 			continue
 		}
-		d := a.f.DealAt(i)
-		if d < 0 || !a.passed(a.f.Deals[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h hit) bool { return h.faulty == x.From }) {
+		d := a.f.ExternalCallAt(i)
+		if d < 0 || !a.passed(a.f.ExternalCalls[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h match) bool { return h.faulty == x.From }) {
 			continue
 		}
-		if lost := a.f.Robbed(x.From); lost != nil || a.gain && len(a.f.Losers) > 0 || a.gain && a.loan {
-			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: x.From, deals: []int{d}, frames: []int{i}}
+		if lost := a.f.Robbed(x.From); lost != nil || a.gain && len(a.f.LossCandidates) > 0 || a.gain && a.loan {
+			h := match{grade: decisive, category: api.InsufficientValidation, faulty: x.From, calls: []int{d}, frames: []int{i}}
 			if lost != nil {
 				h.victims, h.position = []common.Address{x.From}, lost[0]
 			}
@@ -47,7 +47,7 @@ func (a *attack) fakeInput() (out []hit) {
 	return out
 }
 
-// traded reports whether the side exchanged a token with a pool. Tokens that sell their own
+// traded reports whether the cluster exchanged a token with a pool. Tokens that sell their own
 // fees pass themselves to routers.
 func (a *attack) traded(token common.Address) bool {
 	return slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid.Token == token || t.Got.Token == token })

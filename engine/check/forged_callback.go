@@ -22,26 +22,26 @@ var _ = register(&Check{
 
 // forgedCallback: the party called a function that only a pool or a lender may call, on a
 // contract that was not waiting for it, and value left somebody.
-func (a *attack) forgedCallback() (out []hit) {
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
-		x := a.dealFrame(i)
+func (a *attack) forgedCallback() (out []match) {
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
+		x := a.callFrame(i)
 		if !evmsig.Callbacks[d.Selector] || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
 			continue
 		}
 		for _, m := range a.f.Inside(d.Frame) {
-			if a.f.Side(m.From) || m.Amount.Sign() == 0 || !a.f.Counts(m.Key) || a.f.Net(m.From, m.Key).Sign() >= 0 {
+			if a.f.InAttackerCluster(m.From) || m.Amount.Sign() == 0 || !a.f.Counts(m.Key) || a.f.Net(m.From, m.Key).Sign() >= 0 {
 				continue
 			}
 			if l := a.f.Loses(m.From); l != nil || !a.f.RanCode(m.From) && !a.compensated(m.From) {
 				out = append(
 					out,
-					hit{
+					match{
 						grade:    decisive,
 						category: api.AccessControl,
 						faulty:   d.Target,
 						victims:  []common.Address{m.From},
-						deals:    []int{i},
+						calls:    []int{i},
 						position: facts.Position{Key: m.Key, Amount: m.Amount},
 					},
 				)

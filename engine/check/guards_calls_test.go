@@ -19,7 +19,7 @@ func TestCallGuards(t *testing.T) {
 
 	f := fire(t, "pull_embedded")
 	f("x", attackBy(embed("alice", "sender", 700)))
-	f("", attackBy(embed("tool", "sender", 700)))         // the side's own
+	f("", attackBy(embed("tool", "sender", 700)))         // the cluster's own
 	f("", attackBy(embed("alice", "sender", 700), awake)) // she took part
 	f("", attackBy(embed("router", "sender", 700)))       // the router's own
 	f("", attackBy(embed("alice", "sender", 0)))          // nothing moved
@@ -79,7 +79,7 @@ func TestCallGuards(t *testing.T) {
 	f("x", attackBy(forged(pay("dai", "tool", 700))))
 	f("x", attackBy(forged(take("dai", "alice", "tool", 700))))
 	f("", attackBy(forged(take("dai", "alice", "tool", 700)), pay("mkr", "alice", 900)))                // she is paid
-	f("", attackBy(forged(take("dai", "tool", "router", 700))))                                         // the side's own
+	f("", attackBy(forged(take("dai", "tool", "router", 700))))                                         // the cluster's own
 	f("", attackBy(forged(take("dai", "alice", "tool", 0))))                                            // nothing moved
 	f("", attackBy(forged(take("dai", "alice", "tool", 700)), pay("dai", "alice", 700)))                // given back
 	f("", attackBy(creates("dai"), forged(take("dai", "alice", "tool", 700))))                          // a token of the party's own

@@ -23,8 +23,8 @@ func (a *attack) dealings() *verdict.Dealings {
 		return nil
 	}
 	out := &verdict.Dealings{Side: a.side()}
-	for i := range a.f.Deals {
-		if d := &a.f.Deals[i]; d.Into < 0 {
+	for i := range a.f.ExternalCalls {
+		if d := &a.f.ExternalCalls[i]; d.Into < 0 {
 			given, taken := amounts(a.f.Given(i)), amounts(a.f.Taken(i))
 			switch {
 			case len(given)+len(taken) == 0:
@@ -32,7 +32,7 @@ func (a *attack) dealings() *verdict.Dealings {
 				out.More++
 			default:
 				out.Deals = append(out.Deals, verdict.Deal{
-					Path: a.dealFrame(i).Path(), Target: d.Target, Function: a.called(d), Given: given, Taken: taken,
+					Path: a.callFrame(i).Path(), Target: d.Target, Function: a.called(d), Given: given, Taken: taken,
 				})
 			}
 		}
@@ -41,13 +41,13 @@ func (a *attack) dealings() *verdict.Dealings {
 		out.Gained = a.holding(out.Gained, who)
 	}
 	seen := map[common.Address]bool{}
-	for _, l := range a.f.Losers {
+	for _, l := range a.f.LossCandidates {
 		seen[l.Address] = true
 		out.Lost = a.holding(out.Lost, l.Address)
 	}
 	for i := range a.all {
 		for _, v := range a.all[i].victims {
-			if !seen[v] && !a.f.Side(v) && len(out.Lost) < maxLaidSide {
+			if !seen[v] && !a.f.InAttackerCluster(v) && len(out.Lost) < maxLaidSide {
 				seen[v] = true
 				out.Lost = a.holding(out.Lost, v)
 			}
@@ -56,15 +56,15 @@ func (a *attack) dealings() *verdict.Dealings {
 	return out
 }
 
-// side lists the accounts of the side, the sender first.
+// side lists the accounts of the cluster, the sender first.
 func (a *attack) side() []common.Address {
 	out := append([]common.Address{a.f.Tx.From}, a.f.Tools...)
-	out = append(out, a.f.Pockets...)
+	out = append(out, a.f.ProfitReceivers...)
 	return out[:min(len(out), maxLaidSide)]
 }
 
-// called is the name of the function of a deal, or its selector.
-func (a *attack) called(d *facts.Deal) string {
+// called is the name of the function of an external call, or its selector.
+func (a *attack) called(d *facts.ExternalCall) string {
 	if name := a.l.function(d.Frame); name != "" {
 		return name
 	}

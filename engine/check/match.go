@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Rules that begin with the outcome: somebody outside the sender's side has less, the side
+// Rules that begin with the outcome: somebody outside the sender's side has less, the cluster
 // has more, and the transaction shows nothing that was given for it. What broke is named
 // only then, from the structure of the calls.
 
@@ -29,23 +29,23 @@ const (
 // first that fires names the cause of all.
 type rule struct {
 	name         string
-	fires        func(*attack) []hit
+	fires        func(*attack) []match
 	words        func(*told) verdict.Sentence // what happened where it fires
 	proves       bool                         // the calls that it finds show the cause, not only the outcome
 	alone        bool                         // it also looks at senders without contracts of their own
 	owners       bool                         // its victims are owners, whose signatures or approvals were used
-	claims       bool                         // an earlier claim of the side would explain what it finds
+	claims       bool                         // an earlier claim of the cluster would explain what it finds
 	blamesFaulty bool                         // its headline is about the faulty contract, if there is one, and not about the victim
 }
 
-// hit is one place where a rule fires.
-type hit struct {
+// match is one place where a rule fires.
+type match struct {
 	rule      *rule
 	grade     grade
 	category  api.Category
 	victims   []common.Address // of which the first is named; empty: whoever lost most
 	faulty    common.Address   // whose rule broke; zero: the victim's
-	deals     []int            // that decide
+	calls     []int            // that decide
 	frames    []int            // further frames that decide
 	moves     []int
 	count     int              // how often, where that decides
@@ -60,12 +60,12 @@ type hit struct {
 type attack struct {
 	l    *inspection
 	f    *facts.Facts
-	gain bool // the side has more of something that counts
-	loan bool // the party worked with assets lent for the length of a deal
-	all  []hit
+	gain bool // the cluster has more of something that counts
+	loan bool // the party worked with assets lent for the length of an external call
+	all  []match
 	old  bool // it settled a debt that it had not opened here
 
-	claims map[common.Address]claim // earlier claims of the side, by who paid it
+	claims map[common.Address]claim // earlier claims of the cluster, by who paid it
 }
 
 // assumeLoan has every transaction pass for one with a flash loan. Tests set it to see how
@@ -78,7 +78,7 @@ func (l *inspection) newAttack() *attack {
 		return nil
 	}
 	f := facts.Build(
-		facts.DealInput{
+		facts.CaseInput{
 			Chain:     l.Chain,
 			Tx:        l.Tx,
 			Tree:      l.Tree,
@@ -93,7 +93,7 @@ func (l *inspection) newAttack() *attack {
 		return nil
 	}
 	a := &attack{l: l, f: f, gain: len(f.Gains) > 0, loan: len(f.Loans) > 0 || assumeLoan, old: len(f.OldDebt) > 0}
-	a.all = a.hits()
+	a.all = a.matches()
 	a.dropClaimed()
 	a.useState()
 	return a
@@ -126,8 +126,8 @@ type Fired struct {
 	Decisive bool
 }
 
-// hits are those of all rules, in the order of the list.
-func (a *attack) hits() (out []hit) {
+// matches are those of all rules, in the order of the list.
+func (a *attack) matches() (out []match) {
 	for _, r := range rules() {
 		if a.f.Alone() && !r.alone {
 			continue
@@ -143,8 +143,8 @@ func (a *attack) hits() (out []hit) {
 // frame gives the frame at an index.
 func (a *attack) frame(i int) *trace.Frame { return a.f.Tree.Frames[i] }
 
-// dealFrame is the frame of a deal.
-func (a *attack) dealFrame(d int) *trace.Frame { return a.frame(a.f.Deals[d].Frame) }
+// callFrame is the frame of an external call.
+func (a *attack) callFrame(d int) *trace.Frame { return a.frame(a.f.ExternalCalls[d].Frame) }
 
 // many are contracts that keep the assets of many pools: to pay and be paid the same asset
 // proves nothing there.
@@ -172,39 +172,39 @@ func exceeds(n, base *big.Int, percent int64) bool {
 	return new(big.Int).Mul(n, big.NewInt(100)).Cmp(new(big.Int).Mul(base, big.NewInt(percent))) > 0
 }
 
-// gave is what the side paid an account directly, of assets other than the account's own
+// gave is what the cluster paid an account directly, of assets other than the account's own
 // token; took is what it was paid by it.
-func (a *attack) gave(to common.Address) (deals []int) {
+func (a *attack) gave(to common.Address) (calls []int) {
 	for i := range a.f.Moves {
 		m := &a.f.Moves[i]
-		if m.To == to && a.f.Side(m.From) && m.Key.Token != to && a.f.Counts(m.Key) && m.Amount.Sign() > 0 {
-			deals = append(deals, m.Deal)
+		if m.To == to && a.f.InAttackerCluster(m.From) && m.Key.Token != to && a.f.Counts(m.Key) && m.Amount.Sign() > 0 {
+			calls = append(calls, m.ExternalCall)
 		}
 	}
-	return deals
+	return calls
 }
 
-// paidBy are the movements by which an account paid the side.
+// paidBy are the movements by which an account paid the cluster.
 func (a *attack) paidBy(from common.Address) (moves []int) {
 	for i := range a.f.Moves {
 		m := &a.f.Moves[i]
-		if m.From == from && a.f.Side(m.To) && m.Amount.Sign() > 0 && a.f.Counts(m.Key) {
+		if m.From == from && a.f.InAttackerCluster(m.To) && m.Amount.Sign() > 0 && a.f.Counts(m.Key) {
 			moves = append(moves, i)
 		}
 	}
 	return moves
 }
 
-// dealsOf are the deals of movements, each once.
-func (a *attack) dealsOf(moves []int) (deals []int) {
+// callsOf are the external calls of movements, each once.
+func (a *attack) callsOf(moves []int) (calls []int) {
 	seen := map[int]bool{}
 	for _, i := range moves {
-		if d := a.f.Moves[i].Deal; d >= 0 && !seen[d] {
+		if d := a.f.Moves[i].ExternalCall; d >= 0 && !seen[d] {
 			seen[d] = true
-			deals = append(deals, d)
+			calls = append(calls, d)
 		}
 	}
-	return deals
+	return calls
 }
 
 // wrapped is the token of the native coin; zero where there is none.
@@ -215,7 +215,7 @@ func (a *attack) wrapped() common.Address {
 	return common.Address{}
 }
 
-// redeemed reports whether the side gave back, in the deals in which an account paid it,
+// redeemed reports whether the cluster gave back, in the external calls in which an account paid it,
 // shares that it had held before the transaction: burnt them or sent them to the account.
 func (a *attack) redeemed(v common.Address) bool {
 	paid := a.paidBy(v)
@@ -223,10 +223,10 @@ func (a *attack) redeemed(v common.Address) bool {
 	for _, i := range paid {
 		keys[a.f.Moves[i].Key] = true
 	}
-	for _, d := range a.dealsOf(paid) {
-		for _, j := range a.f.Deals[d].Moves {
+	for _, d := range a.callsOf(paid) {
+		for _, j := range a.f.ExternalCalls[d].Moves {
 			m := &a.f.Moves[j]
-			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && (m.Key.Token == v || more(m)) && a.spent(m.Key) {
+			if a.f.InAttackerCluster(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && (m.Key.Token == v || more(m)) && a.spent(m.Key) {
 				return true
 			}
 		}
@@ -237,23 +237,23 @@ func (a *attack) redeemed(v common.Address) bool {
 // more reports whether a movement is more than dust.
 func more(m *facts.Move) bool { return !facts.Fungible(m.Key) || m.Amount.Cmp(big.NewInt(100)) > 0 }
 
-// spent reports whether the side has less of an asset than before.
+// spent reports whether the cluster has less of an asset than before.
 func (a *attack) spent(k facts.Key) bool {
 	return slices.ContainsFunc(a.f.Spent, func(p facts.Position) bool { return p.Key == k })
 }
 
-// owed reports whether what an account paid the side was borrowed: in each deal in which
-// it paid, the side called a function that borrows, and a token was minted to the side
+// owed reports whether what an account paid the cluster was borrowed: in each external call in which
+// it paid, the cluster called a function that borrows, and a token was minted to the cluster
 // that books the debt.
 func (a *attack) owed(v common.Address) bool {
 	moves := a.paidBy(v)
 	for _, i := range moves {
-		d := a.f.Moves[i].Deal
-		if d < 0 || !a.f.Borrows(a.f.Deals[d].Frame) {
+		d := a.f.Moves[i].ExternalCall
+		if d < 0 || !a.f.Borrows(a.f.ExternalCalls[d].Frame) {
 			return false
 		}
 		booked := false
-		for _, j := range a.f.Deals[d].Moves {
+		for _, j := range a.f.ExternalCalls[d].Moves {
 			m := &a.f.Moves[j]
 			booked = booked || m.From == (common.Address{})
 		}
@@ -264,35 +264,35 @@ func (a *attack) owed(v common.Address) bool {
 	return len(moves) > 0
 }
 
-// soldBy reports whether an account sold its stock to the side for a price that goes to
-// somebody else: in each deal in which it paid the side, it called for something that the
+// soldBy reports whether an account sold its stock to the cluster for a price that goes to
+// somebody else: in each external call in which it paid the cluster, it called for something that the
 // side gave to an account which ran no code, its owner's say.
 func (a *attack) soldBy(v common.Address) bool {
 	moves := a.paidBy(v)
 	for _, i := range moves {
-		d := a.f.Moves[i].Deal
-		if d < 0 || a.f.Deals[d].Target != v || !slices.ContainsFunc(a.f.Deals[d].Moves, func(j int) bool { return a.price(&a.f.Moves[j]) }) {
+		d := a.f.Moves[i].ExternalCall
+		if d < 0 || a.f.ExternalCalls[d].Target != v || !slices.ContainsFunc(a.f.ExternalCalls[d].Moves, func(j int) bool { return a.price(&a.f.Moves[j]) }) {
 			return false
 		}
 	}
 	return len(moves) > 0
 }
 
-// price reports whether a movement is more than dust from the side to an account of others
+// price reports whether a movement is more than dust from the cluster to an account of others
 // that ran no code.
 func (a *attack) price(m *facts.Move) bool {
-	return a.f.Side(m.From) && !a.f.RanCode(m.To) && a.f.Counts(m.Key) && more(m)
+	return a.f.InAttackerCluster(m.From) && !a.f.RanCode(m.To) && a.f.Counts(m.Key) && more(m)
 }
 
-// explained reports whether the transaction shows why an account paid the side: it got its
+// explained reports whether the transaction shows why an account paid the cluster: it got its
 // shares back, booked a debt, or sold.
 func (a *attack) explained(v common.Address) bool { return a.redeemed(v) || a.owed(v) || a.soldBy(v) }
 
-// unpaidLosers are the losers to which the side gave back nothing, owes nothing and paid
+// unpaidLossCandidates are the loss candidates to which the cluster gave back nothing, owes nothing and paid
 // no price.
-func (a *attack) unpaidLosers() (out []*facts.Loser) {
-	for i := range a.f.Losers {
-		if l := &a.f.Losers[i]; !a.explained(l.Address) {
+func (a *attack) unpaidLossCandidates() (out []*facts.LossCandidate) {
+	for i := range a.f.LossCandidates {
+		if l := &a.f.LossCandidates[i]; !a.explained(l.Address) {
 			out = append(out, l)
 		}
 	}

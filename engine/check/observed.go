@@ -14,9 +14,9 @@ import (
 
 // State around the transaction: the reserves of a pair before it, and the balances of who
 // paid and who was paid before and after. It is asked for where rules fire of which none
-// decides. Without the answers the hits stay as they are, and say less.
+// decides. Without the answers the matches stay as they are, and say less.
 
-// observed is what the state says of the first victim of a hit.
+// observed is what the state says of the first victim of a match.
 type observed struct {
 	explained bool           // the pair ended no poorer, or no balance changed
 	balances  [2]*big.Int    // of the victim before and after, where it fell; nil: not known
@@ -24,7 +24,7 @@ type observed struct {
 	percent   *big.Int       // by which the product of a pair's reserves fell; nil: not known
 }
 
-// useState removes the hits that the state explains, and notes what it shows of the others.
+// useState removes the matches that the state explains, and notes what it shows of the others.
 func (a *attack) useState() {
 	if a.cause() != nil {
 		return

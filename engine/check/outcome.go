@@ -44,8 +44,8 @@ func (a *attack) fired() (out []Fired) {
 	return out
 }
 
-// cause is the hit that names the cause: the first that decides alone.
-func (a *attack) cause() *hit {
+// cause is the match that names the cause: the first that decides alone.
+func (a *attack) cause() *match {
 	if a == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (a *attack) unexplained() verdict.Sentence {
 	return s
 }
 
-func (a *attack) unexplainedGain(h *hit) verdict.Sentence {
+func (a *attack) unexplainedGain(h *match) verdict.Sentence {
 	gains, v := a.gains(h), a.victims(h)
 	switch {
 	case len(gains) == 0, h.rule.owners:
@@ -151,8 +151,8 @@ func (a *attack) unexplainedGain(h *hit) verdict.Sentence {
 	return verdict.Say(verdict.GainUnexplained, verdict.Who(a.f.Tx.From), gains, a.story(h, v))
 }
 
-// gains is what the side has more of; what decides, where the ledger shows no gain.
-func (a *attack) gains(h *hit) (out verdict.List) {
+// gains is what the cluster has more of; what decides, where the ledger shows no gain.
+func (a *attack) gains(h *match) (out verdict.List) {
 	for _, p := range a.f.Gains {
 		if len(out) < maxTold {
 			out = append(out, a.told(p))
@@ -178,19 +178,19 @@ func (a *attack) told(p facts.Position) verdict.Arg {
 	return n
 }
 
-// victims are those that a hit names, or else whoever lost most to the side.
-func (a *attack) victims(h *hit) (out []common.Address) {
+// victims are those that a match names, or else whoever lost most to the cluster.
+func (a *attack) victims(h *match) (out []common.Address) {
 	for _, v := range h.victims {
-		if !a.f.Side(v) || v == a.f.Entry {
+		if !a.f.InAttackerCluster(v) || v == a.f.Entry {
 			out = append(out, v)
 		}
 	}
 	if len(out) > 0 {
 		return out
 	}
-	var best *facts.Loser
-	for i := range a.f.Losers {
-		l := &a.f.Losers[i]
+	var best *facts.LossCandidate
+	for i := range a.f.LossCandidates {
+		l := &a.f.LossCandidates[i]
 		if best == nil || l.Direct && !best.Direct || a.l.worthMore(a.largest(l.Lost), a.largest(best.Lost)) {
 			best = l
 		}
@@ -198,20 +198,20 @@ func (a *attack) victims(h *hit) (out []common.Address) {
 	switch {
 	case best != nil:
 		return []common.Address{best.Address}
-	case h.faulty != (common.Address{}) && !a.f.Side(h.faulty):
+	case h.faulty != (common.Address{}) && !a.f.InAttackerCluster(h.faulty):
 		return []common.Address{h.faulty}
 	}
 	return a.payer()
 }
 
-// payer is the account outside that has less of the first asset that the side gained.
+// payer is the account outside that has less of the first asset that the cluster gained.
 func (a *attack) payer() []common.Address {
 	for _, g := range a.f.Gains {
 		var who common.Address
 		most := new(big.Int)
 		for i := range a.f.Moves {
 			m := &a.f.Moves[i]
-			if n := a.f.Net(m.From, m.Key); m.Key == g.Key && !a.f.Side(m.From) && a.f.RanCode(m.From) && n.Cmp(most) < 0 {
+			if n := a.f.Net(m.From, m.Key); m.Key == g.Key && !a.f.InAttackerCluster(m.From) && a.f.RanCode(m.From) && n.Cmp(most) < 0 {
 				who, most = m.From, n
 			}
 		}
@@ -222,8 +222,8 @@ func (a *attack) payer() []common.Address {
 	return nil
 }
 
-// finding makes the finding of a hit.
-func (a *attack) finding(h *hit, victims []common.Address) finding {
+// finding makes the finding of a match.
+func (a *attack) finding(h *match, victims []common.Address) finding {
 	l := a.l
 	b := broken{category: h.category, victim: victims[0], faulty: h.faulty}
 	for _, p := range a.f.Robbed(victims[0]) {
@@ -273,7 +273,7 @@ func (a *attack) finding(h *hit, victims []common.Address) finding {
 }
 
 // headline is the one line: whose loss, by what, how much, and who gained.
-func (a *attack) headline(h *hit, victims []common.Address, story verdict.Sentence) verdict.Sentence {
+func (a *attack) headline(h *match, victims []common.Address, story verdict.Sentence) verdict.Sentence {
 	of := verdict.Who(victims[0])
 	if h.rule.blamesFaulty && h.faulty != (common.Address{}) {
 		of = verdict.Who(h.faulty)
@@ -333,8 +333,8 @@ func (a *attack) lost(victims []common.Address) []facts.Position {
 }
 
 // severity: theft is a limited loss at least; the greater of what the victims lost and what
-// the side gained tells the rest.
-func (a *attack) severity(h *hit, victims []common.Address) api.Severity {
+// the cluster gained tells the rest.
+func (a *attack) severity(h *match, victims []common.Address) api.Severity {
 	best := api.SeverityMedium
 	for _, list := range [][]facts.Position{a.lost(victims), a.f.Gains} {
 		sum := new(big.Int)
@@ -374,9 +374,9 @@ func (a *attack) amplifiers() (out []api.Amplifier) {
 	return out
 }
 
-// attackers are the side, without who is accused of the broken rule.
+// attackers are the cluster, without who is accused of the broken rule.
 func (a *attack) attackers(victims []common.Address, faulty common.Address, takers []common.Address) (out []api.Addr) {
-	for _, list := range [][]common.Address{{a.f.Tx.From}, a.f.Tools, takers, a.f.Pockets} {
+	for _, list := range [][]common.Address{{a.f.Tx.From}, a.f.Tools, takers, a.f.ProfitReceivers} {
 		for _, m := range list {
 			if len(out) < 8 && m != faulty && !slices.Contains(victims, m) && !slices.Contains(out, api.AddrOf(m)) {
 				out = append(out, api.AddrOf(m))
@@ -388,10 +388,10 @@ func (a *attack) attackers(victims []common.Address, faulty common.Address, take
 
 // entryPoint is what the party called where it was decided: a protocol rather than a pool
 // or a token.
-func (a *attack) entryPoint(h *hit) common.Address {
-	for _, d := range h.deals {
+func (a *attack) entryPoint(h *match) common.Address {
+	for _, d := range h.calls {
 		if d >= 0 && a.custom(d) {
-			return a.f.Deals[d].Target
+			return a.f.ExternalCalls[d].Target
 		}
 	}
 	for _, i := range h.frames {
@@ -399,16 +399,16 @@ func (a *attack) entryPoint(h *hit) common.Address {
 			return x.To
 		}
 	}
-	if len(h.deals) == 1 && !a.token(a.f.Deals[h.deals[0]].Target) {
-		return a.f.Deals[h.deals[0]].Target
+	if len(h.calls) == 1 && !a.token(a.f.ExternalCalls[h.calls[0]].Target) {
+		return a.f.ExternalCalls[h.calls[0]].Target
 	}
-	for i := range a.f.Deals {
-		if a.custom(i) && a.f.End[a.f.Deals[i].Frame]-a.f.Deals[i].Frame > 1 {
-			return a.f.Deals[i].Target
+	for i := range a.f.ExternalCalls {
+		if a.custom(i) && a.f.End[a.f.ExternalCalls[i].Frame]-a.f.ExternalCalls[i].Frame > 1 {
+			return a.f.ExternalCalls[i].Target
 		}
 	}
-	for _, d := range h.deals {
-		return a.f.Deals[d].Target
+	for _, d := range h.calls {
+		return a.f.ExternalCalls[d].Target
 	}
 	return h.faulty
 }
@@ -423,9 +423,9 @@ func (a *attack) code(of ...common.Address) (out []api.Addr) {
 	return out
 }
 
-// evidence lists the deals that decide, the frames, and what the victim paid.
-func (a *attack) evidence(h *hit, victim common.Address) (out []verdict.Evidence) {
-	for _, d := range h.deals {
+// evidence lists the external calls that decide, the frames, and what the victim paid.
+func (a *attack) evidence(h *match, victim common.Address) (out []verdict.Evidence) {
+	for _, d := range h.calls {
 		if d >= 0 && len(out) < 3 {
 			out = append(out, a.dealt(d))
 		}
@@ -452,7 +452,7 @@ func (a *attack) evidence(h *hit, victim common.Address) (out []verdict.Evidence
 }
 
 func (a *attack) dealt(d int) verdict.Evidence {
-	x := a.dealFrame(d)
+	x := a.callFrame(d)
 	from, to := verdict.Who(x.From), verdict.Who(x.To)
 	given, taken := a.listed(a.f.Given(d)), a.listed(a.f.Taken(d))
 	switch {
@@ -482,10 +482,10 @@ func (a *attack) moved(m *facts.Move) verdict.Evidence {
 }
 
 // places are the paths of the frames that decide.
-func (a *attack) places(h *hit) (out verdict.List) {
-	for _, d := range h.deals {
+func (a *attack) places(h *match) (out verdict.List) {
+	for _, d := range h.calls {
 		if d >= 0 && len(out) < 4 {
-			out = append(out, a.l.at(a.dealFrame(d)))
+			out = append(out, a.l.at(a.callFrame(d)))
 		}
 	}
 	for _, i := range h.frames {
@@ -500,7 +500,7 @@ func (a *attack) places(h *hit) (out verdict.List) {
 }
 
 // recheck is what an evaluator may compute again: the victim has less of what it lost.
-func (a *attack) recheck(h *hit, victim common.Address) string {
+func (a *attack) recheck(h *match, victim common.Address) string {
 	var parts []string
 	for _, p := range a.lost([]common.Address{victim}) {
 		if len(parts) < 2 {
@@ -511,7 +511,7 @@ func (a *attack) recheck(h *hit, victim common.Address) string {
 }
 
 // recheckMove is that of a movement that decides.
-func (a *attack) recheckMove(h *hit) string {
+func (a *attack) recheckMove(h *match) string {
 	for _, i := range h.moves {
 		m := &a.f.Moves[i]
 		return ref("sent", m.From, m.Key) + " > 0"
@@ -535,8 +535,8 @@ func (l *inspection) checkOutcome() verdict.Outcome {
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
 	case len(l.att.all) > 0:
 		return verdict.Outcome{Result: verdict.Found}
-	case len(l.att.f.Losers) > 0:
-		return ruled(verdict.NotChecked, verdict.WhyGainUnexplained, verdict.Who(l.att.f.Losers[0].Address))
+	case len(l.att.f.LossCandidates) > 0:
+		return ruled(verdict.NotChecked, verdict.WhyGainUnexplained, verdict.Who(l.att.f.LossCandidates[0].Address))
 	}
 	return ruled(verdict.Clean, verdict.WhyNobodyLost)
 }

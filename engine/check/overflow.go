@@ -28,9 +28,9 @@ var topBit = new(big.Int).Lsh(common.Big1, 255)
 
 // absurdArgument: the sender called a function, which is none of tokens, with 2^255: a
 // product with it wraps.
-func (a *attack) absurdArgument() []hit {
+func (a *attack) absurdArgument() []match {
 	root := a.f.Tree.Root
-	if len(a.f.Deals) > 1 || len(a.f.Deals) == 1 && a.f.Deals[0].Frame != 0 {
+	if len(a.f.ExternalCalls) > 1 || len(a.f.ExternalCalls) == 1 && a.f.ExternalCalls[0].Frame != 0 {
 		return nil
 	}
 	if len(root.Input) < 4 || evmsig.TokenFunctions[evmsig.Called(root.Input)] || len(a.f.Spent) > 0 {
@@ -38,7 +38,7 @@ func (a *attack) absurdArgument() []hit {
 	}
 	for i := 0; i < len(root.Input[4:])/32 && i < 64; i++ {
 		if n := evmsig.Uint(root.Input[4:], i); n != nil && n.Cmp(topBit) == 0 {
-			return []hit{
+			return []match{
 				{
 					grade:    decisive,
 					category: api.PrecisionLoss,
@@ -54,7 +54,7 @@ func (a *attack) absurdArgument() []hit {
 }
 
 // absurdAmount: more of a token moved than any token has.
-func (a *attack) absurdAmount() []hit {
+func (a *attack) absurdAmount() []match {
 	for i := range a.f.Moves {
 		m := &a.f.Moves[i]
 		if !facts.Fungible(m.Key) || m.Key == (facts.Key{}) || m.Amount.BitLen() < 128 ||
@@ -62,7 +62,7 @@ func (a *attack) absurdAmount() []hit {
 			!a.f.Counts(m.Key) {
 			continue
 		}
-		h := hit{
+		h := match{
 			grade:    suspicious,
 			category: api.PrecisionLoss,
 			faulty:   m.Key.Token,
@@ -72,25 +72,25 @@ func (a *attack) absurdAmount() []hit {
 		if a.f.IsFresh(m.From) || a.f.IsFresh(m.To) || a.loan && a.gain {
 			h.grade = decisive
 		}
-		if m.Deal >= 0 {
-			h.deals = []int{m.Deal}
-			if a.minted(m.Key.Token, m.Deal) { // whoever asked got as many as they liked
+		if m.ExternalCall >= 0 {
+			h.calls = []int{m.ExternalCall}
+			if a.minted(m.Key.Token, m.ExternalCall) { // whoever asked got as many as they liked
 				h.category = api.AccessControl
 			}
 		}
-		return []hit{h}
+		return []match{h}
 	}
 	return nil
 }
 
 // minted reports whether the party had a token mint, or called a function of it that tokens
-// do not have, no later than in a deal.
-func (a *attack) minted(token common.Address, deal int) bool {
-	if a.customCall(token, deal+1) >= 0 {
+// do not have, no later than in an external call.
+func (a *attack) minted(token common.Address, call int) bool {
+	if a.customCall(token, call+1) >= 0 {
 		return true
 	}
-	for i := range a.f.Deals[:deal+1] {
-		if a.f.Deals[i].Target == token && a.calledLike(i, []string{"mint"}) {
+	for i := range a.f.ExternalCalls[:call+1] {
+		if a.f.ExternalCalls[i].Target == token && a.calledLike(i, []string{"mint"}) {
 			return true
 		}
 	}

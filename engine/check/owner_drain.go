@@ -33,7 +33,7 @@ var _ = register(&Check{
 type victim struct {
 	owner   common.Address
 	lost    []facts.Position
-	takers  []common.Address // unlabelled accounts, or those of the side, that have the assets now
+	takers  []common.Address // unlabelled accounts, or those of the cluster, that have the assets now
 	split   bool             // an asset went to several takers, none of which is a fee
 	frames  []int            // where rights were brought
 	moves   []int            // by which assets left
@@ -61,7 +61,7 @@ func (a *attack) plain(who common.Address) bool {
 // ownBusiness reports whether the transaction was made on behalf of an account, whose
 // operation was itself signed.
 func (a *attack) ownBusiness(who common.Address) bool {
-	if a.f.Side(who) {
+	if a.f.InAttackerCluster(who) {
 		return true
 	}
 	r := a.l.Reading
@@ -94,7 +94,7 @@ func (a *attack) signers() (out []victim) {
 			v.order = true
 		case s.Kind == facts.SignedPayment:
 			v.payment = true
-		case a.f.Side(s.Spender) || !a.l.vouched(s.Spender):
+		case a.f.InAttackerCluster(s.Spender) || !a.l.vouched(s.Spender):
 			v.right = true
 			v.open = v.open || s.Unlimited()
 		default: // a right for a known contract
@@ -131,7 +131,7 @@ func (a *attack) follow(v *victim) {
 }
 
 // takers are the accounts that have an asset which an owner lost, and the share in percent
-// of the second of them. It is ok only where they are plain accounts or the side, or the
+// of the second of them. It is ok only where they are plain accounts or the cluster, or the
 // side sold the asset and kept the proceeds: what a contract of others has, a deposit, a
 // bridge or an exchange has.
 func (a *attack) takers(v *victim, p facts.Position) (out []common.Address, minor int64, ok bool) {
@@ -139,7 +139,7 @@ func (a *attack) takers(v *victim, p facts.Position) (out []common.Address, mino
 	var second *big.Int
 	for _, s := range a.sharesOf(v, p.Key) {
 		all.Add(all, s.Amount)
-		if !a.f.Side(s.Account) && !a.plain(s.Account) {
+		if !a.f.InAttackerCluster(s.Account) && !a.plain(s.Account) {
 			continue
 		}
 		kept.Add(kept, s.Amount)
@@ -182,7 +182,7 @@ func (a *attack) sharesOf(v *victim, k facts.Key) (out []facts.Share) {
 // nothing for it. A right alone does not say what it is for: a first payment of a
 // subscription looks so. That there is no limit, that everything went, that several assets
 // went or that the loot was split tells a theft; two of them decide.
-func (a *attack) signedDrain() (out []hit) {
+func (a *attack) signedDrain() (out []match) {
 	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
 		return len(v.takers) == 0 || !(v.right && !v.order && !v.payment)
 	})
@@ -231,16 +231,16 @@ func (a *attack) emptiedOwner(v *victim) (all, known bool) {
 	return false, false
 }
 
-// addDrain adds an owner to the hit of its grade.
-func (a *attack) addDrain(out []hit, v *victim, decides bool) []hit {
+// addDrain adds an owner to the match of its grade.
+func (a *attack) addDrain(out []match, v *victim, decides bool) []match {
 	g := suspicious
 	if decides {
 		g = decisive
 	}
-	i := slices.IndexFunc(out, func(h hit) bool { return h.grade == g })
+	i := slices.IndexFunc(out, func(h match) bool { return h.grade == g })
 	if i < 0 {
 		i = len(out)
-		out = append(out, hit{grade: g, category: api.PhishingApproval, position: v.lost[0]})
+		out = append(out, match{grade: g, category: api.PhishingApproval, position: v.lost[0]})
 	}
 	h := &out[i]
 	h.victims = append(h.victims, v.owner)
@@ -254,12 +254,12 @@ func (a *attack) addDrain(out []hit, v *victim, decides bool) []hit {
 	return out
 }
 
-// signedOrder: orders that owners signed gave several of their assets to the side, and the
+// signedOrder: orders that owners signed gave several of their assets to the cluster, and the
 // owners have nothing for it. One asset alone may be a gift or a voucher.
-func (a *attack) signedOrder() (out []hit) {
+func (a *attack) signedOrder() (out []match) {
 	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
-		return !v.order || !slices.ContainsFunc(v.takers, a.f.Side) ||
-			slices.ContainsFunc(v.takers, func(t common.Address) bool { return !a.f.Side(t) })
+		return !v.order || !slices.ContainsFunc(v.takers, a.f.InAttackerCluster) ||
+			slices.ContainsFunc(v.takers, func(t common.Address) bool { return !a.f.InAttackerCluster(t) })
 	})
 	for i := range list {
 		v := &list[i]
@@ -277,7 +277,7 @@ func (a *attack) signedOrder() (out []hit) {
 // splitTakings: the sender's side used approvals of earlier transactions to take assets of
 // owners who did nothing here and have nothing for it, and split them. A subscription
 // charges one asset of each owner, and a payroll pays many from one.
-func (a *attack) splitTakings() (out []hit) {
+func (a *attack) splitTakings() (out []match) {
 	if a.l.published(0) && a.f.Entry == (common.Address{}) {
 		return nil
 	}
@@ -319,7 +319,7 @@ func (a *attack) splitTakings() (out []hit) {
 	return out
 }
 
-// takesOf is the owner of whose tokens a frame takes some by the right of the side, where
+// takesOf is the owner of whose tokens a frame takes some by the right of the cluster, where
 // the owner ran no code.
 func (a *attack) takesOf(i int, x *trace.Frame) (owner common.Address, ok bool) {
 	owner, _, ok = a.taking(i, x)
@@ -351,7 +351,7 @@ var promises = []string{"claim", "airdrop", "getreward", "securityupdate", "rede
 
 // paidClaim: the sender paid coin to a function that promises to give something, and got
 // nothing; the coin went on to plain accounts at once.
-func (a *attack) paidClaim() []hit {
+func (a *attack) paidClaim() []match {
 	root, sender := a.f.Tree.Root, a.f.Tx.From
 	if root.Kind != trace.Call || root.Value.IsZero() || a.l.vouched(root.To) || !a.calledAs(promises) {
 		return nil
@@ -363,7 +363,7 @@ func (a *attack) paidClaim() []hit {
 	}
 	paid := root.Value.ToBig()
 	gone := new(big.Int)
-	h := hit{grade: suspicious, category: api.PhishingApproval, victims: []common.Address{sender}, position: facts.Position{Amount: paid}}
+	h := match{grade: suspicious, category: api.PhishingApproval, victims: []common.Address{sender}, position: facts.Position{Amount: paid}}
 	for i := range a.f.Moves {
 		if m := &a.f.Moves[i]; m.From == root.To && m.Key == (facts.Key{}) && m.To != sender && a.plain(m.To) {
 			gone.Add(gone, m.Amount)
@@ -373,7 +373,7 @@ func (a *attack) paidClaim() []hit {
 	if exceeds(paid, gone, 105) || len(h.takers) > maxTakers {
 		return nil
 	}
-	return []hit{h}
+	return []match{h}
 }
 
 // calledAs reports whether the name of the function that the sender called begins with one
@@ -399,7 +399,7 @@ func (a *attack) revocable(owners []common.Address) (out []api.Approval) {
 	for i := range a.f.Signed {
 		s := &a.f.Signed[i]
 		for _, t := range s.Tokens {
-			if s.Kind == facts.SignedRight && t != s.Spender && (a.f.Side(s.Spender) || !a.l.vouched(s.Spender)) {
+			if s.Kind == facts.SignedRight && t != s.Spender && (a.f.InAttackerCluster(s.Spender) || !a.l.vouched(s.Spender)) {
 				add(s.Signer, t, s.Spender)
 			}
 		}
@@ -425,7 +425,7 @@ func (a *attack) revoke(victims []common.Address) (out verdict.List) {
 }
 
 // drain is the one line of a drain: whose assets, how, how much, and what to revoke.
-func (a *attack) drain(h *hit, form, revoking verdict.Form) verdict.Sentence {
+func (a *attack) drain(h *match, form, revoking verdict.Form) verdict.Sentence {
 	story := a.story(h, h.victims)
 	var of verdict.Arg = verdict.Who(h.victims[0])
 	if n := len(h.victims); n > 1 {
@@ -444,7 +444,7 @@ func (a *attack) drain(h *hit, form, revoking verdict.Form) verdict.Sentence {
 }
 
 // drainedOf is what the owners of a drain lost, NFTs included.
-func (a *attack) drainedOf(h *hit) (out []facts.Position) {
+func (a *attack) drainedOf(h *match) (out []facts.Position) {
 	sum := map[facts.Key]*big.Int{}
 	for _, v := range h.victims {
 		for _, p := range a.f.Stripped(v) {

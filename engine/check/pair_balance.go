@@ -27,11 +27,11 @@ var _ = register(&Check{
 	},
 })
 
-// callsTo are the deals that call a function, by target.
+// callsTo are the external calls that call a function, by target.
 func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, order []common.Address) {
 	out = map[common.Address][]int{}
-	for i := range a.f.Deals {
-		if d := &a.f.Deals[i]; d.Selector == sel && len(a.dealFrame(i).Input) >= 4 {
+	for i := range a.f.ExternalCalls {
+		if d := &a.f.ExternalCalls[i]; d.Selector == sel && len(a.callFrame(i).Input) >= 4 {
 			if out[d.Target] == nil {
 				order = append(order, d.Target)
 			}
@@ -43,18 +43,18 @@ func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, ord
 
 // skimLoop: the party had a pair give away its surplus three times or more. Once is
 // scavenging.
-func (a *attack) skimLoop() (out []hit) {
+func (a *attack) skimLoop() (out []match) {
 	calls, order := a.callsTo(evmsig.SelSkim)
 	for _, pair := range order {
 		if n := len(calls[pair]); n >= 3 && a.gain {
 			out = append(
 				out,
-				hit{
+				match{
 					faulty:   a.tokenOf(pair),
 					grade:    decisive,
 					category: api.TokenIncompatibility,
 					victims:  []common.Address{pair},
-					deals:    []int{calls[pair][0], calls[pair][n-1]},
+					calls:    []int{calls[pair][0], calls[pair][n-1]},
 					count:    n,
 				},
 			)
@@ -64,21 +64,21 @@ func (a *attack) skimLoop() (out []hit) {
 }
 
 // syncTrade: the party set the reserves of a pair that it trades with.
-func (a *attack) syncTrade() (out []hit) {
+func (a *attack) syncTrade() (out []match) {
 	calls, order := a.callsTo(evmsig.SelSync)
 	for _, pair := range order {
 		i := slices.IndexFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == pair })
 		if i >= 0 && a.gain {
-			h := hit{
+			h := match{
 				grade:    decisive,
 				category: api.TokenIncompatibility,
 				faulty:   a.tokenOf(pair),
 				victims:  []common.Address{pair},
-				deals:    []int{calls[pair][0], a.f.Trades[i].Deal},
+				calls:    []int{calls[pair][0], a.f.Trades[i].ExternalCall},
 				count:    len(calls[pair]),
 			}
 			if d := a.namesPair(h.faulty, pair, calls[pair][0]); d >= 0 {
-				h.category, h.deals = api.AccessControl, []int{d, calls[pair][0], a.f.Trades[i].Deal}
+				h.category, h.calls = api.AccessControl, []int{d, calls[pair][0], a.f.Trades[i].ExternalCall}
 			}
 			out = append(out, h)
 		}
@@ -86,7 +86,7 @@ func (a *attack) syncTrade() (out []hit) {
 	return out
 }
 
-// tokenOf is the token of a pair that is neither the coin nor a dollar; zero where the side
+// tokenOf is the token of a pair that is neither the coin nor a dollar; zero where the cluster
 // did not trade with it.
 func (a *attack) tokenOf(pair common.Address) common.Address {
 	for i := range a.f.Trades {
@@ -97,11 +97,11 @@ func (a *attack) tokenOf(pair common.Address) common.Address {
 	return common.Address{}
 }
 
-// namesPair is a deal before another by which the party had a token do something to a pair
+// namesPair is an external call before another by which the party had a token do something to a pair
 // that no token should do for a stranger: burn or move what the pair holds; -1 for none.
 func (a *attack) namesPair(token, pair common.Address, before int) int {
-	for i := range a.f.Deals[:before] {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls[:before] {
+		d := &a.f.ExternalCalls[i]
 		if d.Target == token && !evmsig.TokenFunctions[d.Selector] && d.Selector != evmsig.SelBalanceOf &&
 			a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
 			return i
@@ -115,7 +115,7 @@ const maxPools = 64
 
 // pairOffStack: tokens left a pair while it was not running, and the party took from it
 // later.
-func (a *attack) pairOffStack() (out []hit) {
+func (a *attack) pairOffStack() (out []match) {
 	if !a.gain {
 		return nil
 	}
@@ -130,22 +130,22 @@ func (a *attack) pairOffStack() (out []hit) {
 			continue
 		}
 		seen++
-		for j := range a.f.Before(a.f.Deals[t.Deal].Frame) {
+		for j := range a.f.Before(a.f.ExternalCalls[t.ExternalCall].Frame) {
 			m := &a.f.Moves[j]
 			if m.From != t.Pool || m.Key == (facts.Key{}) || m.Amount.Sign() == 0 || a.onStack(m.Frame, t.Pool) {
 				continue
 			}
-			h := hit{
+			h := match{
 				grade:    suspicious,
 				category: api.TokenIncompatibility,
 				faulty:   m.Key.Token,
 				victims:  []common.Address{t.Pool},
 				moves:    []int{j},
-				deals:    []int{t.Deal},
+				calls:    []int{t.ExternalCall},
 				position: facts.Position{Key: m.Key, Amount: m.Amount},
 			}
-			if m.Deal >= 0 {
-				h.deals = []int{m.Deal, t.Deal}
+			if m.ExternalCall >= 0 {
+				h.calls = []int{m.ExternalCall, t.ExternalCall}
 			}
 			if a.loan || len(a.f.Fresh) > 0 {
 				h.grade = decisive
@@ -158,20 +158,20 @@ func (a *attack) pairOffStack() (out []hit) {
 }
 
 // selfTransfer: a tool sent a token to itself twice or more.
-func (a *attack) selfTransfer() []hit {
+func (a *attack) selfTransfer() []match {
 	n := map[facts.Key][]int{}
 	for i := range a.f.Moves {
 		if m := &a.f.Moves[i]; m.From == m.To && a.f.Tool(m.From) && m.Amount.Sign() > 0 && a.gain {
 			if n[m.Key] = append(n[m.Key], i); len(n[m.Key]) == 2 {
-				h := hit{
+				h := match{
 					grade:    decisive,
 					category: api.TokenIncompatibility,
 					faulty:   m.Key.Token,
 					moves:    n[m.Key],
-					deals:    a.dealsOf(n[m.Key]),
+					calls:    a.callsOf(n[m.Key]),
 					position: facts.Position{Key: m.Key, Amount: m.Amount},
 				}
-				return []hit{h}
+				return []match{h}
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (a *attack) selfTransfer() []hit {
 // productFell: the product of the reserves that a pair told fell by more than 1 % although
 // nobody withdrew liquidity. A token that burns from its pairs does that too: without a
 // loan or a contract made for it, it is only unusual.
-func (a *attack) productFell() (out []hit) {
+func (a *attack) productFell() (out []match) {
 	if !a.gain {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (a *attack) productFell() (out []hit) {
 	for i := range a.l.Receipt.Logs {
 		g := &a.l.Receipt.Logs[i]
 		switch {
-		case len(g.Topics) == 0 || a.f.Created(g.Address) || a.f.Side(g.Address):
+		case len(g.Topics) == 0 || a.f.Created(g.Address) || a.f.InAttackerCluster(g.Address):
 		case g.Topics[0] == evmsig.TopicBurnV2:
 			delete(last, g.Address)
 		case g.Topics[0] == evmsig.TopicSync:
@@ -204,7 +204,7 @@ func (a *attack) productFell() (out []hit) {
 				continue
 			}
 			done[g.Address] = true
-			h := hit{
+			h := match{
 				grade:    suspicious,
 				category: api.TokenIncompatibility,
 				faulty:   a.tokenOf(g.Address),

@@ -62,7 +62,7 @@ func (s *span) wider(o *span) bool {
 }
 
 // priceJump: a view that contracts of others asked answered values more than half apart.
-func (a *attack) priceJump() []hit {
+func (a *attack) priceJump() []match {
 	if !a.gain || a.old {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (a *attack) priceJump() []hit {
 	if best == nil {
 		return nil
 	}
-	h := hit{
+	h := match{
 		grade:    suspicious,
 		category: api.PriceManipulation,
 		faulty:   a.frame(best.highAt).From,
@@ -78,18 +78,18 @@ func (a *attack) priceJump() []hit {
 	}
 	for i, f := range h.frames {
 		h.values[i] = new(big.Int).SetBytes(a.frame(f).Output)
-		if d := a.f.DealAt(f); d >= 0 {
-			h.deals = append(h.deals, d)
+		if d := a.f.ExternalCallAt(f); d >= 0 {
+			h.calls = append(h.calls, d)
 		}
 	}
-	if a.loan || len(a.f.Fresh) > 0 || len(a.f.Losers) > 0 {
+	if a.loan || len(a.f.Fresh) > 0 || len(a.f.LossCandidates) > 0 {
 		h.grade = decisive
 	}
 	name := strings.ToLower(a.l.function(best.highAt))
 	if a.donated() && slices.ContainsFunc(shareRates, func(r string) bool { return strings.HasPrefix(name, r) }) {
 		h.category = api.ShareInflation
 	}
-	return []hit{h}
+	return []match{h}
 }
 
 // widestSpan is the span of the view whose answers lie farthest apart, of those that are
@@ -131,11 +131,11 @@ func (a *attack) asksPrice(i int, x *trace.Frame) bool {
 	return x.Kind == trace.StaticCall || x.Kind == trace.Call && x.Value.IsZero() && a.f.Before(i) == a.f.After(i)
 }
 
-// donated reports whether the party sent tokens to a contract that no deal took for a
+// donated reports whether the party sent tokens to a contract that no external call took for a
 // payment.
 func (a *attack) donated() bool {
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
 		if d.Selector == evmsig.SelTransfer && d.Into < 0 && len(a.f.Given(i)) > 0 {
 			return true
 		}

@@ -51,23 +51,23 @@ func (a *attack) callbackAround(i int) int {
 }
 
 // passive are targets and functions of which a second call means nothing.
-func (a *attack) passive(d *facts.Deal) bool {
+func (a *attack) passive(d *facts.ExternalCall) bool {
 	return evmsig.TokenFunctions[d.Selector] || many[d.Target] || d.Target == a.wrapped()
 }
 
-// ownShares reports whether a deal transfers tokens of a contract that pays the side here
+// ownShares reports whether an external call transfers tokens of a contract that pays the cluster here
 // and so is more than a token.
-func (a *attack) ownShares(d *facts.Deal) bool {
+func (a *attack) ownShares(d *facts.ExternalCall) bool {
 	return (d.Selector == evmsig.SelTransfer || d.Selector == evmsig.SelTransferFrom) && d.Target != a.wrapped() &&
-		slices.ContainsFunc(a.f.Deals, func(o facts.Deal) bool {
+		slices.ContainsFunc(a.f.ExternalCalls, func(o facts.ExternalCall) bool {
 			return o.Target == d.Target && !evmsig.TokenFunctions[o.Selector] && len(o.Moves) > 0
 		})
 }
 
 func (a *attack) reentries() (out []reentry) {
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
-		if (a.passive(d) && !a.ownShares(d)) || len(a.dealFrame(i).Input) < 4 {
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
+		if (a.passive(d) && !a.ownShares(d)) || len(a.callFrame(i).Input) < 4 {
 			continue
 		}
 		cb := a.callbackAround(d.Frame)
@@ -85,7 +85,7 @@ func (a *attack) reentries() (out []reentry) {
 }
 
 // reenter: a contract that paid coin or moved tokens to a tool was entered again by it.
-func (a *attack) reenter() (out []hit) {
+func (a *attack) reenter() (out []match) {
 	if !a.gain {
 		return nil
 	}
@@ -94,17 +94,17 @@ func (a *attack) reenter() (out []hit) {
 			evmsig.Callbacks[evmsig.Called(a.frame(r.callback).Input)] && a.f.Loses(r.victim) == nil {
 			continue
 		}
-		if slices.ContainsFunc(out, func(h hit) bool { return h.faulty == r.victim }) {
+		if slices.ContainsFunc(out, func(h match) bool { return h.faulty == r.victim }) {
 			continue
 		}
 		out = append(
 			out,
-			hit{
+			match{
 				grade:    decisive,
 				category: api.Reentrancy,
 				faulty:   r.victim,
 				frames:   []int{r.outer, r.callback, r.inner},
-				deals:    []int{a.f.DealAt(r.inner)},
+				calls:    []int{a.f.ExternalCallAt(r.inner)},
 			},
 		)
 	}
@@ -112,13 +112,13 @@ func (a *attack) reenter() (out []hit) {
 }
 
 // reenterOther: while a call of one contract was running, another one that asks the same
-// third contract paid the side.
-func (a *attack) reenterOther() (out []hit) {
+// third contract paid the cluster.
+func (a *attack) reenterOther() (out []match) {
 	if !a.gain {
 		return nil
 	}
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
 		if a.passive(d) || len(a.f.Taken(i)) == 0 || d.Into >= 0 {
 			continue
 		}
@@ -127,18 +127,18 @@ func (a *attack) reenterOther() (out []hit) {
 			continue
 		}
 		for x := a.frame(cb).Parent; x != nil; x = x.Parent {
-			if x.Kind != trace.Call || x.To == d.Target || a.f.Side(x.To) || !a.f.Tool(x.From) {
+			if x.Kind != trace.Call || x.To == d.Target || a.f.InAttackerCluster(x.To) || !a.f.Tool(x.From) {
 				continue
 			}
 			if third := a.common(x.Index, d.Frame); third != (common.Address{}) {
 				out = append(
 					out,
-					hit{
+					match{
 						grade:    decisive,
 						category: api.Reentrancy,
 						faulty:   d.Target,
 						frames:   []int{x.Index, cb, d.Frame},
-						deals:    []int{i},
+						calls:    []int{i},
 						victims:  a.losersOf([]int{i}),
 					},
 				)
@@ -161,7 +161,7 @@ func (a *attack) common(one, other int) common.Address {
 	}
 	for i := other; i < a.f.End[other]; i++ {
 		f := a.frame(i)
-		if f.From == y && i > other && called[f.To] && f.To != x && f.To != y && !a.f.Side(f.To) && !a.token(f.To) &&
+		if f.From == y && i > other && called[f.To] && f.To != x && f.To != y && !a.f.InAttackerCluster(f.To) && !a.token(f.To) &&
 			(f.Kind == trace.Call || f.Kind == trace.StaticCall) {
 			return f.To
 		}

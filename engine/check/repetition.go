@@ -27,36 +27,36 @@ var _ = register(&Check{
 	},
 })
 
-// sameCall: identical calldata paid the side four times or more, with nothing given.
-func (a *attack) sameCall() (out []hit) {
+// sameCall: identical calldata paid the cluster four times or more, with nothing given.
+func (a *attack) sameCall() (out []match) {
 	type call struct {
 		target common.Address
 		input  string
 	}
-	deals := map[call][]int{}
+	calls := map[call][]int{}
 	var order []call
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
 		if evmsig.TokenFunctions[d.Selector] || d.Into >= 0 || a.f.Liquidates(d.Frame) || len(a.f.Given(i)) > 0 || len(a.f.Taken(i)) == 0 {
 			continue
 		}
-		c := call{d.Target, string(a.dealFrame(i).Input)}
-		if deals[c] == nil {
+		c := call{d.Target, string(a.callFrame(i).Input)}
+		if calls[c] == nil {
 			order = append(order, c)
 		}
-		deals[c] = append(deals[c], i)
+		calls[c] = append(calls[c], i)
 	}
 	for _, c := range order {
-		list := deals[c]
+		list := calls[c]
 		if loser := a.f.Loses(c.target) != nil; len(list) >= 4 && (loser || a.loan) && !a.old {
 			out = append(
 				out,
-				hit{
+				match{
 					grade:    decisive,
 					category: api.AccountingError,
 					faulty:   c.target,
 					victims:  a.losersOf(list),
-					deals:    []int{list[0], list[1], list[len(list)-1]},
+					calls:    []int{list[0], list[1], list[len(list)-1]},
 					count:    len(list),
 					position: a.f.Taken(list[0])[0],
 				},
@@ -66,10 +66,10 @@ func (a *attack) sameCall() (out []hit) {
 	return out
 }
 
-// losersOf are the losers that paid the side in deals.
-func (a *attack) losersOf(deals []int) (out []common.Address) {
-	for _, d := range deals {
-		for _, i := range a.f.Deals[d].Moves {
+// losersOf are the loss candidates that paid the cluster in external calls.
+func (a *attack) losersOf(calls []int) (out []common.Address) {
+	for _, d := range calls {
+		for _, i := range a.f.ExternalCalls[d].Moves {
 			if v := a.f.Moves[i].From; a.f.Loses(v) != nil && !slices.Contains(out, v) {
 				out = append(out, v)
 			}
@@ -79,7 +79,7 @@ func (a *attack) losersOf(deals []int) (out []common.Address) {
 }
 
 // hammer: one function that is none of tokens was called ten times or more.
-func (a *attack) repeatedFunction() (out []hit) {
+func (a *attack) repeatedFunction() (out []match) {
 	if !a.gain || a.old {
 		return nil
 	}
@@ -87,33 +87,33 @@ func (a *attack) repeatedFunction() (out []hit) {
 		target   common.Address
 		selector evmsig.Selector
 	}
-	deals := map[function][]int{}
+	calls := map[function][]int{}
 	var order []function
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
-		if len(a.dealFrame(i).Input) < 4 || evmsig.TokenFunctions[d.Selector] || a.f.Liquidates(d.Frame) {
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
+		if len(a.callFrame(i).Input) < 4 || evmsig.TokenFunctions[d.Selector] || a.f.Liquidates(d.Frame) {
 			continue
 		}
 		fn := function{d.Target, d.Selector}
-		if deals[fn] == nil {
+		if calls[fn] == nil {
 			order = append(order, fn)
 		}
-		deals[fn] = append(deals[fn], i)
+		calls[fn] = append(calls[fn], i)
 	}
 	for _, fn := range order {
-		n := len(deals[fn])
-		if n < 10 || !a.loan && len(a.unpaidLosers()) == 0 {
+		n := len(calls[fn])
+		if n < 10 || !a.loan && len(a.unpaidLossCandidates()) == 0 {
 			continue
 		}
-		h := hit{
+		h := match{
 			grade:    suspicious,
 			category: api.AccountingError,
 			faulty:   fn.target,
-			victims:  a.losersOf(deals[fn]),
-			deals:    []int{deals[fn][0], deals[fn][n-1]},
+			victims:  a.losersOf(calls[fn]),
+			calls:    []int{calls[fn][0], calls[fn][n-1]},
 			count:    n,
 		}
-		if a.loan && n >= 20 || len(a.f.Fresh) > 3 && len(a.f.Losers) > 0 {
+		if a.loan && n >= 20 || len(a.f.Fresh) > 3 && len(a.f.LossCandidates) > 0 {
 			h.grade = decisive
 		}
 		out = append(out, h)
@@ -122,15 +122,15 @@ func (a *attack) repeatedFunction() (out []hit) {
 }
 
 // clones: five contracts or more were made to act in turn, with borrowed money.
-func (a *attack) clones() []hit {
-	if len(a.f.Fresh) < 5 || !a.loan || !a.gain && len(a.f.Losers) == 0 || a.old {
+func (a *attack) clones() []match {
+	if len(a.f.Fresh) < 5 || !a.loan || !a.gain && len(a.f.LossCandidates) == 0 || a.old {
 		return nil
 	}
-	return []hit{{grade: decisive, category: api.BusinessLogic, count: len(a.f.Fresh)}}
+	return []match{{grade: decisive, category: api.BusinessLogic, count: len(a.f.Fresh)}}
 }
 
 // selfLiquidation: the party had its own position liquidated.
-func (a *attack) selfLiquidation() (out []hit) {
+func (a *attack) selfLiquidation() (out []match) {
 	if !a.loan || !a.gain {
 		return nil
 	}
@@ -138,25 +138,25 @@ func (a *attack) selfLiquidation() (out []hit) {
 	for _, t := range a.f.Tools {
 		members[t] = true
 	}
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
-		if a.f.Liquidates(d.Frame) && a.f.Names(d.Frame, members) != (common.Address{}) && a.f.Names(d.Frame, members) != a.dealFrame(i).From {
-			out = append(out, hit{grade: decisive, category: api.AccountingError, faulty: d.Target, deals: []int{i}})
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
+		if a.f.Liquidates(d.Frame) && a.f.Names(d.Frame, members) != (common.Address{}) && a.f.Names(d.Frame, members) != a.callFrame(i).From {
+			out = append(out, match{grade: decisive, category: api.AccountingError, faulty: d.Target, calls: []int{i}})
 		}
 	}
 	return out
 }
 
 // flashVote: a tool voted or proposed between a loan and its repayment.
-func (a *attack) flashVote() (out []hit) {
+func (a *attack) flashVote() (out []match) {
 	if !a.loan || !a.gain {
 		return nil
 	}
-	for i := range a.f.Deals {
-		name := strings.ToLower(a.l.function(a.f.Deals[i].Frame))
+	for i := range a.f.ExternalCalls {
+		name := strings.ToLower(a.l.function(a.f.ExternalCalls[i].Frame))
 		if strings.HasPrefix(name, "castvote") || strings.HasPrefix(name, "propose") || strings.HasPrefix(name, "emergencycommit") ||
 			name == "vote" {
-			out = append(out, hit{grade: decisive, category: api.GovernanceAttack, faulty: a.f.Deals[i].Target, deals: []int{i}})
+			out = append(out, match{grade: decisive, category: api.GovernanceAttack, faulty: a.f.ExternalCalls[i].Target, calls: []int{i}})
 		}
 	}
 	return out

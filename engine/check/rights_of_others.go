@@ -29,7 +29,7 @@ var _ = register(&Check{
 	},
 })
 
-// pull is a transferFrom that took tokens of somebody outside the side who ran no code.
+// pull is a transferFrom that took tokens of somebody outside the cluster who ran no code.
 type pull struct {
 	frame     int
 	outer     int // the frame by which the party asked for it
@@ -38,7 +38,7 @@ type pull struct {
 	move      int
 }
 
-// pulls lists them: inside a deal of the party by a contract of others, or by the called
+// pulls lists them: inside an external call of the party by a contract of others, or by the called
 // contract on calldata that holds the whole call. Owners who got something are left out,
 // or taken alone.
 func (a *attack) pulls(paid bool) (out []pull) {
@@ -59,7 +59,7 @@ func (a *attack) pulls(paid bool) (out []pull) {
 				continue // by a right of its own; see the rules of drains
 			}
 		}
-		if p.outer < 0 || a.f.Side(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From || a.f.HasSigned(p.owner) {
+		if p.outer < 0 || a.f.InAttackerCluster(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From || a.f.HasSigned(p.owner) {
 			continue
 		}
 		for j := a.f.Before(i); j < a.f.After(i); j++ {
@@ -74,19 +74,19 @@ func (a *attack) pulls(paid bool) (out []pull) {
 	return out
 }
 
-// asked is the frame by which the party had a token moved: the deal around it, or the
+// asked is the frame by which the party had a token moved: the external call around it, or the
 // transaction's own call where its calldata holds the whole call and its target, so that
 // the called contract does what anybody tells it; -1 for none.
 func (a *attack) asked(x *trace.Frame) int {
 	root := a.f.Tree.Root
 	if x.From == a.f.Entry && x.From != (common.Address{}) {
-		if free(root, x) && a.f.Side(common.BytesToAddress(x.Input[48:68])) {
+		if free(root, x) && a.f.InAttackerCluster(common.BytesToAddress(x.Input[48:68])) {
 			return 0
 		}
 		return -1
 	}
-	if d := a.f.DealAt(x.Index); d >= 0 && !a.f.Member(x.From) && a.f.Deals[d].Frame != x.Index {
-		return a.f.Deals[d].Frame
+	if d := a.f.ExternalCallAt(x.Index); d >= 0 && !a.f.Member(x.From) && a.f.ExternalCalls[d].Frame != x.Index {
+		return a.f.ExternalCalls[d].Frame
 	}
 	return -1
 }
@@ -120,31 +120,31 @@ func (a *attack) passed(frame int, b []byte) bool {
 
 // pullEmbedded: the calldata of the party held, byte for byte, the arguments of a
 // transferFrom of somebody else's tokens, and a contract of others made that call.
-func (a *attack) pullEmbedded() []hit { return a.pulled(api.ArbitraryCall, a.embedded) }
+func (a *attack) pullEmbedded() []match { return a.pulled(api.ArbitraryCall, a.embedded) }
 
 func (a *attack) embedded(p *pull) bool {
-	toUs := a.f.Side(p.to) || a.f.Tx.To != nil && p.to == *a.f.Tx.To || a.gain
+	toUs := a.f.InAttackerCluster(p.to) || a.f.Tx.To != nil && p.to == *a.f.Tx.To || a.gain
 	return toUs && a.passed(p.outer, a.frame(p.frame).Input[4:100])
 }
 
 // pullNamed: the calldata of the party named somebody else, whose tokens a contract of
 // others then took.
-func (a *attack) pullNamed() []hit {
-	hits := a.pulled(api.AccessControl, func(p *pull) bool { return a.passed(p.outer, p.owner[:]) && !a.embedded(p) })
-	for i := range hits {
-		if h := &hits[i]; a.f.Alone() || len(h.victims) < 2 && !a.gain {
+func (a *attack) pullNamed() []match {
+	matches := a.pulled(api.AccessControl, func(p *pull) bool { return a.passed(p.outer, p.owner[:]) && !a.embedded(p) })
+	for i := range matches {
+		if h := &matches[i]; a.f.Alone() || len(h.victims) < 2 && !a.gain {
 			h.grade = suspicious
 		}
 	}
 	if a.f.Alone() && a.l.published(0) { // who collects by right calls a function that is known
 		return nil
 	}
-	return hits
+	return matches
 }
 
-// pulled makes one hit of the pulls that a test lets through, by the contract that made
+// pulled makes one match of the pulls that a test lets through, by the contract that made
 // them.
-func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []hit) {
+func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []match) {
 	at := map[common.Address]int{}
 	signed := map[int]bool{}
 	list := a.pulls(false)
@@ -166,7 +166,7 @@ func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []hit) {
 		if !ok {
 			j = len(out)
 			at[p.spender] = j
-			out = append(out, hit{grade: g, category: c, faulty: p.spender})
+			out = append(out, match{grade: g, category: c, faulty: p.spender})
 		}
 		h := &out[j]
 		h.count++
@@ -210,12 +210,12 @@ const maxVictims = 200
 
 // forcedTrades: a contract of others made three accounts or more trade that had not asked
 // for it, and the party traded against them.
-func (a *attack) forcedTrades() (out []hit) {
+func (a *attack) forcedTrades() (out []match) {
 	if !a.gain {
 		return nil
 	}
 	type book struct {
-		hit
+		match
 		got map[facts.Key]bool
 	}
 	by := map[common.Address]*book{}
@@ -226,7 +226,7 @@ func (a *attack) forcedTrades() (out []hit) {
 		}
 		b := by[p.spender]
 		if b == nil {
-			b = &book{hit{grade: decisive, category: api.AccessControl, faulty: p.spender}, map[facts.Key]bool{}}
+			b = &book{match{grade: decisive, category: api.AccessControl, faulty: p.spender}, map[facts.Key]bool{}}
 			by[p.spender] = b
 			order = append(order, p.spender)
 		}
@@ -244,7 +244,7 @@ func (a *attack) forcedTrades() (out []hit) {
 		against := slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return by[s].got[t.Paid] || by[s].got[t.Got] })
 		if b := by[s]; len(b.victims) >= 3 && against {
 			b.count = len(b.victims)
-			out = append(out, b.hit)
+			out = append(out, b.match)
 		}
 	}
 	return out
@@ -252,13 +252,13 @@ func (a *attack) forcedTrades() (out []hit) {
 
 // arbitraryCall: a contract of others made a call of which a tool had passed the target
 // and the bytes, by which it gave its own tokens away or took those of a stranger.
-func (a *attack) arbitraryCall() (out []hit) {
+func (a *attack) arbitraryCall() (out []match) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || a.f.Side(x.From) {
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || a.f.InAttackerCluster(x.From) {
 			continue
 		}
-		d := a.f.DealAt(i)
-		if d < 0 || a.f.Deals[d].Frame == i || !a.f.Tool(a.dealFrame(d).From) {
+		d := a.f.ExternalCallAt(i)
+		if d < 0 || a.f.ExternalCalls[d].Frame == i || !a.f.Tool(a.callFrame(d).From) {
 			continue
 		}
 		sel := evmsig.Called(x.Input)
@@ -266,14 +266,14 @@ func (a *attack) arbitraryCall() (out []hit) {
 			continue
 		}
 		to := common.BytesToAddress(x.Input[16:36])
-		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.Deals[d].Frame, x.Input) && a.passed(a.f.Deals[d].Frame, x.To[:]) {
+		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.ExternalCalls[d].Frame, x.Input) && a.passed(a.f.ExternalCalls[d].Frame, x.To[:]) {
 			out = append(
 				out,
-				hit{
+				match{
 					grade:    decisive,
 					category: api.ArbitraryCall,
 					victims:  []common.Address{x.From},
-					deals:    []int{d},
+					calls:    []int{d},
 					frames:   []int{i},
 					position: a.f.Loses(x.From).Lost[0],
 				},
@@ -285,42 +285,42 @@ func (a *attack) arbitraryCall() (out []hit) {
 
 // grantedApproval: contracts of others approved a tool as spender when the party called
 // them.
-func (a *attack) grantedApproval() []hit {
-	h := hit{grade: decisive, category: api.AccessControl}
+func (a *attack) grantedApproval() []match {
+	h := match{grade: decisive, category: api.AccessControl}
 	lost := false
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || a.f.Side(x.From) ||
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || a.f.InAttackerCluster(x.From) ||
 			a.f.Created(x.From) {
 			continue
 		}
-		d := a.f.DealAt(i)
+		d := a.f.ExternalCallAt(i)
 		spender := common.BytesToAddress(x.Input[16:36])
-		if n := evmsig.Uint(x.Input[4:], 1); d < 0 || a.f.Deals[d].Target != x.From || !a.f.Tool(spender) || n == nil || n.Sign() == 0 {
+		if n := evmsig.Uint(x.Input[4:], 1); d < 0 || a.f.ExternalCalls[d].Target != x.From || !a.f.Tool(spender) || n == nil || n.Sign() == 0 {
 			continue
 		}
 		if !slices.Contains(h.victims, x.From) && len(h.victims) < maxVictims {
 			h.victims = append(h.victims, x.From)
 		}
-		if len(h.deals) < 3 {
-			h.deals, h.frames = append(h.deals, d), append(h.frames, i)
+		if len(h.calls) < 3 {
+			h.calls, h.frames = append(h.calls, d), append(h.frames, i)
 		}
 		lost = lost || a.f.Loses(x.From) != nil
 	}
 	if h.count = len(h.victims); h.count < 3 && !lost || h.count == 0 {
 		return nil
 	}
-	return []hit{h}
+	return []match{h}
 }
 
 // foreignDelegate: a contract of others ran the code of a tool on its own storage.
-func (a *attack) foreignDelegate() (out []hit) {
+func (a *attack) foreignDelegate() (out []match) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.DelegateCall || !a.f.Live(i) || a.f.Side(x.From) || a.f.Created(x.From) || !a.f.Tool(x.To) {
+		if x.Kind != trace.DelegateCall || !a.f.Live(i) || a.f.InAttackerCluster(x.From) || a.f.Created(x.From) || !a.f.Tool(x.To) {
 			continue
 		}
-		h := hit{grade: suspicious, category: api.ArbitraryCall, victims: []common.Address{x.From}, frames: []int{i}}
-		if d := a.f.DealAt(i); d >= 0 {
-			h.deals = []int{d}
+		h := match{grade: suspicious, category: api.ArbitraryCall, victims: []common.Address{x.From}, frames: []int{i}}
+		if d := a.f.ExternalCallAt(i); d >= 0 {
+			h.calls = []int{d}
 		}
 		if l := a.f.Loses(x.From); l != nil {
 			h.grade, h.position = decisive, l.Lost[0]

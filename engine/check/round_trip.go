@@ -13,9 +13,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// roundTrips: the side bought an asset in a pool and sold it to the same pool for more
+// roundTrips: the cluster bought an asset in a pool and sold it to the same pool for more
 // than it had paid, or it did so with borrowed money and gained elsewhere by it.
-func (a *attack) roundTrips() (out []hit) {
+func (a *attack) roundTrips() (out []match) {
 	if !a.gain {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (a *attack) roundTrips() (out []hit) {
 		if many[r.Pool] || i >= maxPools {
 			continue
 		}
-		h := hit{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, deals: []int{r.First, r.Last},
+		h := match{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, calls: []int{r.First, r.Last},
 			position: facts.Position{Key: r.Paid, Amount: new(big.Int).Sub(r.Back, r.Spent)}}
 		kept := new(big.Int).Mul(r.Bought, big.NewInt(1001))
 		// The rates at which it sold and bought tell whether this pool paid for the gain.
@@ -46,7 +46,7 @@ func (a *attack) roundTrips() (out []hit) {
 // between names what the party did between a purchase and the sale: it had tokens leave the
 // pool, called somebody who read the pool's price, or called a contract that is no market. It
 // reports whether there was any such thing.
-func (a *attack) between(h *hit, r *facts.RoundTrip) (broken bool) {
+func (a *attack) between(h *match, r *facts.RoundTrip) (broken bool) {
 	token := a.odd(r.Paid, r.Held)
 	if a.losesOffStack(r.Pool) {
 		h.category, h.faulty = api.TokenIncompatibility, token
@@ -56,7 +56,7 @@ func (a *attack) between(h *hit, r *facts.RoundTrip) (broken bool) {
 		if !a.custom(i) {
 			continue
 		}
-		h.faulty, h.deals = a.f.Deals[i].Target, []int{r.First, i, r.Last}
+		h.faulty, h.calls = a.f.ExternalCalls[i].Target, []int{r.First, i, r.Last}
 		if a.reads(i, r.Pool) {
 			h.category = api.PriceManipulation
 			return true
@@ -66,27 +66,27 @@ func (a *attack) between(h *hit, r *facts.RoundTrip) (broken bool) {
 	return broken
 }
 
-// custom reports whether a deal is neither an exchange, a payment, a loan nor the business
+// custom reports whether an external call is neither an exchange, a payment, a loan nor the business
 // of a token: a call of a protocol.
 func (a *attack) custom(i int) bool {
-	d := &a.f.Deals[i]
+	d := &a.f.ExternalCalls[i]
 	if d.Into >= 0 || evmsig.TokenFunctions[d.Selector] || evmsig.AssetFunctions[d.Selector] ||
 		a.calledLike(i, trading) || a.calledLike(i, viewing) ||
 		a.f.Lends(d.Target) ||
 		many[d.Target] ||
 		evmsig.LeavePool[d.Selector] ||
-		len(a.dealFrame(i).Input) < 4 {
+		len(a.callFrame(i).Input) < 4 {
 		return false
 	}
-	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Deal == i || t.Pool == d.Target })
+	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.ExternalCall == i || t.Pool == d.Target })
 }
 
 // viewing are the beginnings of names of functions that only tell something.
 var viewing = []string{"get", "balance", "view", "preview", "quote", "total", "decimals", "price", "allpairs", "pair"}
 
-// reads reports whether a pool was asked for its state inside of a deal.
-func (a *attack) reads(deal int, pool common.Address) bool {
-	from := a.f.Deals[deal].Frame
+// reads reports whether a pool was asked for its state inside of an external call.
+func (a *attack) reads(call int, pool common.Address) bool {
+	from := a.f.ExternalCalls[call].Frame
 	for i := from; i < a.f.End[from]; i++ {
 		x := a.frame(i)
 		if x.Kind == trace.StaticCall &&
@@ -133,15 +133,15 @@ func roundTripWords(t *told) verdict.Sentence {
 	if t.position.Amount != nil {
 		return verdict.Say(verdict.CauseRoundTrip, t.victim, ofAmount(t))
 	}
-	return verdict.Say(verdict.CauseRoundTripBetween, verdict.Who(t.a.pool(t.hit)))
+	return verdict.Say(verdict.CauseRoundTripBetween, verdict.Who(t.a.pool(t.match)))
 }
 
 // pool is the pool of a round trip.
-func (a *attack) pool(h *hit) common.Address {
+func (a *attack) pool(h *match) common.Address {
 	for i := range a.f.Trades {
-		if t := &a.f.Trades[i]; t.Deal == h.deals[0] {
+		if t := &a.f.Trades[i]; t.ExternalCall == h.calls[0] {
 			return t.Pool
 		}
 	}
-	return a.f.Deals[h.deals[0]].Target
+	return a.f.ExternalCalls[h.calls[0]].Target
 }

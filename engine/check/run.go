@@ -39,7 +39,7 @@ type Report struct {
 	Dealings  *verdict.Dealings // what the sender's side gave and took, where a rule fired; nil elsewhere
 	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
 
-	hits []hit // each place where one fired
+	matches []match // each place where one fired
 }
 
 var asked = regexp.MustCompile(
@@ -63,7 +63,7 @@ func Run(f *Facts) *Report {
 	l.att = l.newAttack()
 	r.Fired, r.Dealings = l.att.fired(), l.att.dealings()
 	if l.att != nil {
-		r.hits = l.att.all
+		r.matches = l.att.all
 	}
 	l.flag()
 	r.Flags, r.Findings = l.raised, l.order(l.findings())
@@ -157,7 +157,7 @@ func (l *inspection) lossOf(a common.Address) verdict.Sentence {
 	return verdict.Say(verdict.LostAssets, verdict.Who(a), parts)
 }
 
-// exploits is the condition of the type: of medium severity, shown, and with a loser;
+// exploits is the condition of the type: of medium severity, shown, and with a loss candidate;
 // no detector names one of the sender's own as victim.
 func exploits(f *verdict.Finding) bool {
 	return f.Facts.Severity.Rank() >= api.SeverityMedium.Rank() && f.Facts.Status.Rank() >= api.Probable.Rank() && len(f.Facts.Victim) > 0

@@ -165,7 +165,7 @@ func TestStateAsked(t *testing.T) {
 	f("a theft", false, balance, "dai", attackBy(call("x", "y_1()"), call("x", "y_2()"), call("vault", "put_1(uint256)", 1, take("dai", "tool", "vault", 1000)), call("vault", "get_1(uint256)", 1, pay("dai", "tool", 1500))))
 }
 
-// TestReceiptsAreNoGain: what is minted to the side beside a payment in the same deal is a
+// TestReceiptsAreNoGain: what is minted to the cluster beside a payment in the same external call is a
 // receipt, unless units of it also come alone.
 func TestReceiptsAreNoGain(t *testing.T) {
 	reward := call("farm", "getReward_1()", minted("share", "tool", 41), pay("dai", "tool", 5000))

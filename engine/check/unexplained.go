@@ -23,43 +23,43 @@ var _ = register(&Check{
 })
 
 // longFlash: very many deals with borrowed money, and a gain.
-func (a *attack) longFlash() []hit {
-	if !a.loan || !a.gain || a.old || len(a.f.Deals) < 25 {
+func (a *attack) longFlash() []match {
+	if !a.loan || !a.gain || a.old || len(a.f.ExternalCalls) < 25 {
 		return nil
 	}
-	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.ExternalCalls)}}
 }
 
 // constructed: the whole transaction is the constructor of a contract that deals with
 // others and gains.
-func (a *attack) constructed() []hit {
-	if !a.f.Tree.Root.Kind.Creates() || !a.gain || len(a.f.Deals) < 4 || !a.beyondMarkets() {
+func (a *attack) constructed() []match {
+	if !a.f.Tree.Root.Kind.Creates() || !a.gain || len(a.f.ExternalCalls) < 4 || !a.beyondMarkets() {
 		return nil
 	}
-	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.ExternalCalls)}}
 }
 
 // unpaid: somebody has less for nothing, in a transaction that does more than collect: it
-// trades, or has four deals or more.
-func (a *attack) unpaid() (out []hit) {
-	if !a.gain || a.old || len(a.f.Deals) < 4 && len(a.f.Trades) == 0 {
+// trades, or has four external calls or more.
+func (a *attack) unpaid() (out []match) {
+	if !a.gain || a.old || len(a.f.ExternalCalls) < 4 && len(a.f.Trades) == 0 {
 		return nil
 	}
-	for _, l := range a.unpaidLosers() {
+	for _, l := range a.unpaidLossCandidates() {
 		if v := l.Address; !many[v] {
 			out = append(
 				out,
-				hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: l.Lost[0]},
+				match{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, calls: a.callsOf(a.paidBy(v)), position: l.Lost[0]},
 			)
 		}
 	}
 	return out
 }
 
-// robbedByOthers: the side gained without spending anything, and a contract has less for
+// robbedByOthers: the cluster gained without spending anything, and a contract has less for
 // nothing, although what it lost went through others first.
-func (a *attack) robbedByOthers() []hit {
-	if !a.f.Free() || a.old || len(a.f.Deals) < 3 {
+func (a *attack) robbedByOthers() []match {
+	if !a.f.Free() || a.old || len(a.f.ExternalCalls) < 3 {
 		return nil
 	}
 	seen := map[common.Address]bool{}
@@ -70,8 +70,8 @@ func (a *attack) robbedByOthers() []hit {
 		}
 		seen[v] = true
 		if lost := a.f.Robbed(v); lost != nil && !a.explained(v) {
-			return []hit{
-				{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]},
+			return []match{
+				{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, calls: a.callsOf([]int{i}), position: lost[0]},
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (a *attack) robbedByOthers() []hit {
 // beyondMarkets reports whether the party did more than trade, borrow and pay: an arbitrage
 // by a constructor does not.
 func (a *attack) beyondMarkets() bool {
-	for i := range a.f.Deals {
+	for i := range a.f.ExternalCalls {
 		if a.custom(i) {
 			return true
 		}
@@ -91,27 +91,27 @@ func (a *attack) beyondMarkets() bool {
 
 // freshGain: contracts that were created here dealt with others and gained. What they have
 // a claim to, others must have given them here.
-func (a *attack) freshGain() []hit {
-	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.Deals) < 4 || !a.beyondMarkets() {
+func (a *attack) freshGain() []match {
+	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.ExternalCalls) < 4 || !a.beyondMarkets() {
 		return nil
 	}
-	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.ExternalCalls)}}
 }
 
 // unpaidCaller: a contract that nobody vouches for paid the sender two assets or more for
 // nothing, by a function that nobody published.
-func (a *attack) unpaidCaller() []hit {
+func (a *attack) unpaidCaller() []match {
 	root := a.f.Tree.Root
-	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.unpaidLosers()) == 0 {
+	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.unpaidLossCandidates()) == 0 {
 		return nil
 	}
-	v := a.unpaidLosers()[0]
-	return []hit{
+	v := a.unpaidLossCandidates()[0]
+	return []match{
 		{
 			grade:    suspicious,
 			category: api.BusinessLogic,
 			victims:  []common.Address{v.Address},
-			deals:    a.dealsOf(a.paidBy(v.Address)),
+			calls:    a.callsOf(a.paidBy(v.Address)),
 			position: v.Lost[0],
 		},
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Rules by the outcome alone: what the side paid and was paid does not add up.
+// Rules by the outcome alone: what the cluster paid and was paid does not add up.
 var _ = register(&Check{
 	order:  390,
 	Name:   "unpaid_outcome",
@@ -34,14 +34,14 @@ var _ = register(&Check{
 	},
 })
 
-// inAndOut: the side put an asset into a contract and after that took more of it out, and
+// inAndOut: the cluster put an asset into a contract and after that took more of it out, and
 // the contract has nothing else for it.
-func (a *attack) inAndOut() (out []hit) {
+func (a *attack) inAndOut() (out []match) {
 	if a.old {
 		return nil
 	}
-	for i := range a.f.Losers {
-		v := &a.f.Losers[i]
+	for i := range a.f.LossCandidates {
+		v := &a.f.LossCandidates[i]
 		if many[v.Address] {
 			continue
 		}
@@ -54,32 +54,32 @@ func (a *attack) inAndOut() (out []hit) {
 	return out
 }
 
-func (a *attack) tookMore(v common.Address, k facts.Key) (hit, bool) {
+func (a *attack) tookMore(v common.Address, k facts.Key) (match, bool) {
 	in, back := new(big.Int), new(big.Int)
 	first, last := -1, -1
 	for i := range a.f.Moves {
 		m := &a.f.Moves[i]
 		switch {
 		case m.Key != k || m.Amount.Sign() == 0:
-		case m.To == v && a.f.Side(m.From):
+		case m.To == v && a.f.InAttackerCluster(m.From):
 			in.Add(in, m.Amount)
 			if first < 0 {
 				first = i
 			}
-		case m.From == v && a.f.Side(m.To) && first >= 0:
+		case m.From == v && a.f.InAttackerCluster(m.To) && first >= 0:
 			back.Add(back, m.Amount)
 			last = i
 		}
 	}
 	if last < 0 || back.Cmp(in) <= 0 {
-		return hit{}, false
+		return match{}, false
 	}
-	h := hit{
+	h := match{
 		grade:    suspicious,
 		category: api.AccountingError,
 		victims:  []common.Address{v},
 		moves:    []int{first, last},
-		deals:    a.dealsOf([]int{first, last}),
+		calls:    a.callsOf([]int{first, last}),
 		position: facts.Position{Key: k, Amount: back.Sub(back, in)},
 	}
 	if exceeds(new(big.Int).Add(h.position.Amount, in), in, 102) {
@@ -92,7 +92,7 @@ func (a *attack) tookMore(v common.Address, k facts.Key) (hit, bool) {
 var trading = []string{"swap", "exchange", "buy", "sell", "trade", "transfer", "approve", "multicall", "execute", "flash"}
 
 func (a *attack) calledLike(d int, names []string) bool {
-	name := strings.ToLower(a.l.function(a.f.Deals[d].Frame))
+	name := strings.ToLower(a.l.function(a.f.ExternalCalls[d].Frame))
 	for _, n := range names {
 		if strings.HasPrefix(name, n) {
 			return true
@@ -103,7 +103,7 @@ func (a *attack) calledLike(d int, names []string) bool {
 
 // depositWithdraw: the same by a contract that keeps its assets elsewhere: calls to it that
 // only give an asset, and later calls to it that only take the same.
-func (a *attack) depositWithdraw() (out []hit) {
+func (a *attack) depositWithdraw() (out []match) {
 	if !a.gain || a.old {
 		return nil
 	}
@@ -117,8 +117,8 @@ func (a *attack) depositWithdraw() (out []hit) {
 	}
 	book := map[account]*sums{}
 	var order []account
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
 		if d.Nested || d.Into >= 0 || many[d.Target] || evmsig.TokenFunctions[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
 			continue
 		}
@@ -144,18 +144,18 @@ func (a *attack) depositWithdraw() (out []hit) {
 	}
 	for _, acc := range order {
 		if s := book[acc]; s.last >= 0 && exceeds(s.out, s.in, 102) {
-			out = append(out, hit{grade: decisive, category: api.AccountingError, faulty: acc.target, deals: []int{s.first, s.last},
+			out = append(out, match{grade: decisive, category: api.AccountingError, faulty: acc.target, calls: []int{s.first, s.last},
 				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(s.out, s.in)}})
 		}
 	}
 	return out
 }
 
-// onlyAsset is the one asset that a deal moves, shares of the target and tokens created
+// onlyAsset is the one asset that an external call moves, shares of the target and tokens created
 // here aside.
-func (a *attack) onlyAsset(deal int) (k facts.Key, n *big.Int, ok bool) {
-	target := a.f.Deals[deal].Target
-	for key, amount := range a.f.Passed(deal) {
+func (a *attack) onlyAsset(call int) (k facts.Key, n *big.Int, ok bool) {
+	target := a.f.ExternalCalls[call].Target
+	for key, amount := range a.f.Passed(call) {
 		if amount.Sign() == 0 || key.Token == target && key != (facts.Key{}) || !a.f.Counts(key) {
 			continue
 		}
@@ -179,24 +179,24 @@ func (a *attack) left(pool common.Address) bool {
 
 // poolRobbed: a contract lost two assets or more and has nothing for them, although the
 // side had given it something: no exchange and no withdrawal looks so.
-func (a *attack) poolRobbed() (out []hit) {
-	for i := range a.f.Losers {
-		v := &a.f.Losers[i]
+func (a *attack) poolRobbed() (out []match) {
+	for i := range a.f.LossCandidates {
+		v := &a.f.LossCandidates[i]
 		n := 0
 		for _, p := range v.Lost {
 			if p.Key.Token != v.Address {
 				n++
 			}
 		}
-		deals := a.gave(v.Address)
-		if n < 2 || len(deals) == 0 || a.left(v.Address) || !a.gain || a.old {
+		calls := a.gave(v.Address)
+		if n < 2 || len(calls) == 0 || a.left(v.Address) || !a.gain || a.old {
 			continue
 		}
-		h := hit{
+		h := match{
 			grade:    decisive,
 			category: api.AccountingError,
 			victims:  []common.Address{v.Address},
-			deals:    a.dealsOf(a.paidBy(v.Address)),
+			calls:    a.callsOf(a.paidBy(v.Address)),
 			position: v.Lost[0],
 		}
 		if slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == v.Address }) {
@@ -212,12 +212,12 @@ func (a *attack) poolRobbed() (out []hit) {
 
 // freshUnpaid: an established contract paid one that was created in this transaction and
 // so cannot have had a claim, and has nothing for it.
-func (a *attack) freshUnpaid() (out []hit) {
+func (a *attack) freshUnpaid() (out []match) {
 	if len(a.f.Fresh) == 0 || !a.gain || a.old {
 		return nil
 	}
-	for i := range a.f.Losers {
-		v := a.f.Losers[i].Address
+	for i := range a.f.LossCandidates {
+		v := a.f.LossCandidates[i].Address
 		moves := a.paidBy(v)
 		paid := false
 		for _, m := range moves {
@@ -226,13 +226,13 @@ func (a *attack) freshUnpaid() (out []hit) {
 		if !paid {
 			continue
 		}
-		h := hit{
+		h := match{
 			grade:    suspicious,
 			category: api.BusinessLogic,
 			victims:  []common.Address{v},
 			moves:    moves,
-			deals:    a.dealsOf(moves),
-			position: a.f.Losers[i].Lost[0],
+			calls:    a.callsOf(moves),
+			position: a.f.LossCandidates[i].Lost[0],
 		}
 		if a.loan || len(a.gave(v)) > 0 || len(a.f.Fresh) > 3 {
 			h.grade = decisive
@@ -242,34 +242,34 @@ func (a *attack) freshUnpaid() (out []hit) {
 	return out
 }
 
-// flashUnpaid: with borrowed money the side gained, and somebody has less for nothing. An
-// earlier deposit of the side would explain it.
-func (a *attack) flashUnpaid() []hit {
-	losers := a.unpaidLosers()
-	if !a.loan || !a.gain || a.old || len(losers) == 0 {
+// flashUnpaid: with borrowed money the cluster gained, and somebody has less for nothing. An
+// earlier deposit of the cluster would explain it.
+func (a *attack) flashUnpaid() []match {
+	lossCandidates := a.unpaidLossCandidates()
+	if !a.loan || !a.gain || a.old || len(lossCandidates) == 0 {
 		return nil
 	}
-	v := losers[0].Address
-	return []hit{
+	v := lossCandidates[0].Address
+	return []match{
 		{
 			grade:    suspicious,
 			category: api.BusinessLogic,
 			victims:  []common.Address{v},
-			deals:    a.dealsOf(a.paidBy(v)),
-			position: losers[0].Lost[0],
+			calls:    a.callsOf(a.paidBy(v)),
+			position: lossCandidates[0].Lost[0],
 		},
 	}
 }
 
-// absurdReturn: with borrowed money the side had more than three times back of what it laid
+// absurdReturn: with borrowed money the cluster had more than three times back of what it laid
 // out of an asset, loans and repayments aside.
-func (a *attack) absurdReturn() []hit {
+func (a *attack) absurdReturn() []match {
 	if !a.loan || len(a.f.Trades) == 0 || a.old {
 		return nil
 	}
 	other := false
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
 		other = other || d.Into < 0 && !d.Nested && !evmsig.TokenFunctions[d.Selector] && !a.calledLike(i, trading)
 	}
 	if !other {
@@ -280,8 +280,8 @@ func (a *attack) absurdReturn() []hit {
 		for i := range a.f.Moves {
 			m := &a.f.Moves[i]
 			switch {
-			case m.Key != g.Key || a.f.Side(m.From) == a.f.Side(m.To):
-			case a.f.Side(m.To):
+			case m.Key != g.Key || a.f.InAttackerCluster(m.From) == a.f.InAttackerCluster(m.To):
+			case a.f.InAttackerCluster(m.To):
 				in.Add(in, m.Amount)
 			default:
 				out.Add(out, m.Amount)
@@ -294,7 +294,7 @@ func (a *attack) absurdReturn() []hit {
 			}
 		}
 		if out.Sign() > 0 && exceeds(in, out, 300) {
-			return []hit{{grade: decisive, category: api.BusinessLogic, position: g}}
+			return []match{{grade: decisive, category: api.BusinessLogic, position: g}}
 		}
 	}
 	return nil
@@ -302,16 +302,16 @@ func (a *attack) absurdReturn() []hit {
 
 // unbackedSale: a contract that was created here sold more of a token than it had ever
 // received; what was minted to it for nothing is no receipt.
-func (a *attack) unbackedSale() (out []hit) {
+func (a *attack) unbackedSale() (out []match) {
 	type account struct {
 		who common.Address
 		key facts.Key
 	}
-	sold, deals := map[account]*big.Int{}, map[account][]int{}
+	sold, calls := map[account]*big.Int{}, map[account][]int{}
 	var order []account
 	for i := range a.f.Trades {
 		t := &a.f.Trades[i]
-		who := a.dealFrame(t.Deal).From
+		who := a.callFrame(t.ExternalCall).From
 		if !a.f.IsFresh(who) || !a.f.Counts(t.Paid) || t.Paid == (facts.Key{}) {
 			continue
 		}
@@ -321,17 +321,17 @@ func (a *attack) unbackedSale() (out []hit) {
 			order = append(order, acc)
 		}
 		sold[acc].Add(sold[acc], t.In)
-		deals[acc] = append(deals[acc], t.Deal)
+		calls[acc] = append(calls[acc], t.ExternalCall)
 	}
 	for _, acc := range order {
 		had := new(big.Int)
 		for i := range a.f.Moves {
-			if m := &a.f.Moves[i]; m.Key == acc.key && m.To == acc.who && (m.From != (common.Address{}) || a.paidIn(m.Deal, m.Key)) {
+			if m := &a.f.Moves[i]; m.Key == acc.key && m.To == acc.who && (m.From != (common.Address{}) || a.paidIn(m.ExternalCall, m.Key)) {
 				had.Add(had, m.Amount)
 			}
 		}
 		if new(big.Int).Mul(sold[acc], big.NewInt(1000)).Cmp(new(big.Int).Mul(had, big.NewInt(1001))) > 0 {
-			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: acc.key.Token, deals: deals[acc],
+			h := match{grade: decisive, category: api.InsufficientValidation, faulty: acc.key.Token, calls: calls[acc],
 				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(sold[acc], had)}}
 			if a.donated() { // a gift made something that the party held pass for much
 				h.category = api.ShareInflation
@@ -342,12 +342,12 @@ func (a *attack) unbackedSale() (out []hit) {
 	return out
 }
 
-// paidIn reports whether the side gave something else in a deal.
-func (a *attack) paidIn(deal int, k facts.Key) bool {
-	if deal < 0 {
+// paidIn reports whether the cluster gave something else in an external call.
+func (a *attack) paidIn(call int, k facts.Key) bool {
+	if call < 0 {
 		return false
 	}
-	for key, n := range a.f.Passed(deal) {
+	for key, n := range a.f.Passed(call) {
 		if key != k && n.Sign() < 0 {
 			return true
 		}
@@ -357,24 +357,24 @@ func (a *attack) paidIn(deal int, k facts.Key) bool {
 
 // mintedSale: one trade took most of a pool's reserve, and before it the party called a
 // function of the sold token that tokens do not have.
-func (a *attack) mintedSale() (out []hit) {
+func (a *attack) mintedSale() (out []match) {
 	for i := range a.f.Trades {
 		t := &a.f.Trades[i]
 		if t.Paid == (facts.Key{}) || !a.f.Counts(t.Paid) || !a.gain {
 			continue
 		}
-		custom := a.customCall(t.Paid.Token, t.Deal)
+		custom := a.customCall(t.Paid.Token, t.ExternalCall)
 		if emptied := a.emptied(t); emptied || custom >= 0 {
-			h := hit{
+			h := match{
 				grade:    suspicious,
 				category: api.AccessControl,
 				faulty:   t.Paid.Token,
 				victims:  []common.Address{t.Pool},
-				deals:    []int{t.Deal},
+				calls:    []int{t.ExternalCall},
 				position: facts.Position{Key: t.Paid, Amount: t.In},
 			}
 			if custom >= 0 && emptied {
-				h.grade, h.deals = decisive, []int{custom, t.Deal}
+				h.grade, h.calls = decisive, []int{custom, t.ExternalCall}
 			}
 			if emptied {
 				out = append(out, h)
@@ -393,12 +393,12 @@ func mintedSaleWords(t *told) verdict.Sentence {
 	return verdict.Say(verdict.CauseMostOfPool, t.victim, ofAmount(t))
 }
 
-// customCall is the first deal before another in which the party called a function of a
+// customCall is the first external call before another in which the party called a function of a
 // token that is no function of tokens, and gave nothing; -1 for none.
 func (a *attack) customCall(token common.Address, before int) int {
-	for i := range a.f.Deals[:before] {
-		d := &a.f.Deals[i]
-		if d.Target == token && len(a.dealFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !a.l.published(d.Frame) &&
+	for i := range a.f.ExternalCalls[:before] {
+		d := &a.f.ExternalCalls[i]
+		if d.Target == token && len(a.callFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !a.l.published(d.Frame) &&
 			len(a.f.Given(i)) == 0 {
 			return i
 		}
@@ -417,7 +417,7 @@ func (a *attack) emptied(t *facts.Trade) bool {
 	} else if t.Paid == (facts.Key{}) {
 		word = 0
 	}
-	end := a.f.End[a.f.Deals[t.Deal].Frame]
+	end := a.f.End[a.f.ExternalCalls[t.ExternalCall].Frame]
 	for i := range end {
 		x := a.frame(i)
 		if x.To == t.Pool && evmsig.SelGetReserves.Begins(x.Input) {
@@ -429,15 +429,15 @@ func (a *attack) emptied(t *facts.Trade) bool {
 	return false
 }
 
-// abandoned: with borrowed money the side posted one asset, borrowed another against it,
+// abandoned: with borrowed money the cluster posted one asset, borrowed another against it,
 // and left both. Who keeps to the rules does not leave collateral worth more than the loan.
-func (a *attack) abandoned() []hit {
+func (a *attack) abandoned() []match {
 	if !a.loan || a.old || !a.f.Free() {
 		return nil
 	}
 	posted := -1
-	for i := range a.f.Deals {
-		d := &a.f.Deals[i]
+	for i := range a.f.ExternalCalls {
+		d := &a.f.ExternalCalls[i]
 		given, taken := a.f.Given(i), a.f.Taken(i)
 		switch {
 		case d.Into >= 0:
@@ -446,13 +446,13 @@ func (a *attack) abandoned() []hit {
 		case a.f.Borrows(d.Frame) && posted >= 0 && len(given) == 0 && len(taken) > 0:
 			for _, m := range d.Moves {
 				if v := a.f.Moves[m].From; a.f.Loses(v) != nil {
-					return []hit{
+					return []match{
 						{
 							grade:    decisive,
 							category: api.PriceManipulation,
 							victims:  []common.Address{v},
 							faulty:   d.Target,
-							deals:    []int{posted, i},
+							calls:    []int{posted, i},
 							position: taken[0],
 						},
 					}
@@ -466,7 +466,7 @@ func (a *attack) abandoned() []hit {
 // frontRunner: a contract of the sender's took something for nothing, sold it at once, and
 // gave most of the proceeds away, as a tip for who builds the block: a copied attack, or a
 // rescue.
-func (a *attack) frontRunner() []hit {
+func (a *attack) frontRunner() []match {
 	if a.old || a.f.Entry == (common.Address{}) {
 		return nil
 	}
@@ -475,29 +475,29 @@ func (a *attack) frontRunner() []hit {
 		m := &a.f.Moves[i]
 		switch {
 		case m.Key != (facts.Key{}):
-		case a.f.Side(m.To) && !a.f.Side(m.From):
+		case a.f.InAttackerCluster(m.To) && !a.f.InAttackerCluster(m.From):
 			earned.Add(earned, m.Amount)
-		case a.f.Side(m.To) && !a.f.Member(m.To) && m.From != a.f.Tx.From:
+		case a.f.InAttackerCluster(m.To) && !a.f.Member(m.To) && m.From != a.f.Tx.From:
 			tip.Add(tip, m.Amount)
 		}
 	}
 	if earned.Sign() == 0 || !exceeds(tip, earned, 79) {
 		return nil
 	}
-	for i := range a.f.Losers {
-		v := &a.f.Losers[i]
+	for i := range a.f.LossCandidates {
+		v := &a.f.LossCandidates[i]
 		if !v.Direct || len(a.gave(v.Address)) > 0 || a.left(v.Address) {
 			continue
 		}
 		for j := range a.f.Trades {
 			for _, p := range v.Lost {
 				if a.f.Trades[j].Paid == p.Key {
-					return []hit{
+					return []match{
 						{
 							grade:    decisive,
 							category: api.UnknownCause,
 							victims:  []common.Address{v.Address},
-							deals:    append(a.dealsOf(a.paidBy(v.Address)), a.f.Trades[j].Deal),
+							calls:    append(a.callsOf(a.paidBy(v.Address)), a.f.Trades[j].ExternalCall),
 							position: p,
 						},
 					}

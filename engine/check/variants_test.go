@@ -30,16 +30,16 @@ func variants(name string, scenes []*trace.Frame) string {
 			for range 1 + rnd.IntN(2) {
 				change(rnd, changed)
 			}
-			hits := built(changed).Triage.Hits()
-			if len(hits) == 0 {
+			matches := built(changed).Triage.Matches()
+			if len(matches) == 0 {
 				continue
 			}
 			var rules []string
-			for _, h := range hits {
+			for _, h := range matches {
 				rule, _, _ := strings.Cut(h, " ")
 				rules = append(rules, rule)
 			}
-			fmt.Fprintf(&out, "scene %d, variant %d: %08x %s\n", n, v, crc32.ChecksumIEEE([]byte(strings.Join(hits, "\n"))), strings.Join(rules, " "))
+			fmt.Fprintf(&out, "scene %d, variant %d: %08x %s\n", n, v, crc32.ChecksumIEEE([]byte(strings.Join(matches, "\n"))), strings.Join(rules, " "))
 		}
 	}
 	return out.String()

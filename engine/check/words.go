@@ -12,7 +12,7 @@ import (
 // told is a match as its sentence tells of it.
 type told struct {
 	a *attack
-	*hit
+	*match
 	victim, broke verdict.Who // broke: the contract whose rule did not hold
 	victims       int
 }
@@ -67,7 +67,7 @@ func ofTakers(t *told) verdict.Arg {
 	return out
 }
 
-// ofLoss lists what the victim lost; what the side gained, where its own ledger does not
+// ofLoss lists what the victim lost; what the cluster gained, where its own ledger does not
 // tell.
 func ofLoss(t *told) verdict.Arg {
 	var out verdict.List
@@ -88,8 +88,8 @@ func ofLoss(t *told) verdict.Arg {
 }
 
 // story says what happened, in the words of the rule that fired.
-func (a *attack) story(h *hit, victims []common.Address) verdict.Sentence {
-	t := told{a: a, hit: h, victim: verdict.Who(h.faulty), victims: len(victims)}
+func (a *attack) story(h *match, victims []common.Address) verdict.Sentence {
+	t := told{a: a, match: h, victim: verdict.Who(h.faulty), victims: len(victims)}
 	if len(victims) > 0 {
 		t.victim = verdict.Who(victims[0])
 	}

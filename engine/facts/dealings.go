@@ -17,8 +17,8 @@ import (
 // Key names an asset; the zero Key is the native coin and its wrapped token.
 type Key = flow.TokenKey
 
-// DealInput is what Facts are made from. Nothing in it is changed.
-type DealInput struct {
+// CaseInput is what Facts are made from. Nothing in it is changed.
+type CaseInput struct {
 	Chain  *chain.Chain
 	Tx     *ethrpc.Transaction
 	Tree   *trace.Tree
@@ -35,40 +35,40 @@ type DealInput struct {
 
 // Facts are pure values; nothing in them is changed after Build.
 type Facts struct {
-	DealInput
-	Context []common.Address // of each frame: whose storage its code works on
-	End     []int            // of each frame: the index after its last descendant
-	Moves   []Move           // in order of execution
-	Entry   common.Address   // the called contract, where it is a member
-	Tools   []common.Address // contracts of the party, in order of appearance
-	Fresh   []common.Address // of these, the ones created in this transaction
-	Pockets []common.Address
-	Deals   []Deal
-	Loans   []Loan
-	Losers  []Loser
-	Trades  []Trade
-	Gains   []Position // of the side, fungible assets not created here
-	Spent   []Position // assets of which the side has less, as positive amounts
-	OldDebt []int      // frames that settle a debt which the party did not open here
-	Signed  []Signed   // signatures that were brought and accepted
+	CaseInput
+	Context         []common.Address // of each frame: whose storage its code works on
+	End             []int            // of each frame: the index after its last descendant
+	Moves           []Move           // in order of execution
+	Entry           common.Address   // the called contract, where it is a member
+	Tools           []common.Address // contracts of the party, in order of appearance
+	Fresh           []common.Address // of these, the ones created in this transaction
+	ProfitReceivers []common.Address
+	ExternalCalls   []ExternalCall
+	Loans           []Loan
+	LossCandidates  []LossCandidate
+	Trades          []Trade
+	Gains           []Position // of the cluster, fungible assets not created here
+	Spent           []Position // assets of which the cluster has less, as positive amounts
+	OldDebt         []int      // frames that settle a debt which the party did not open here
+	Signed          []Signed   // signatures that were brought and accepted
 
-	members map[common.Address]bool
-	pockets map[common.Address]bool
-	made    map[common.Address]bool // created in this transaction by anybody
-	code    map[common.Address]bool // ran code here
-	nets    Nets
-	spans   [][2]int // of each frame: its movements and those below, as a part of Moves
-	dealOf  []int    // of each frame: the innermost deal around it, -1 for none
+	members         map[common.Address]bool
+	profitReceivers map[common.Address]bool
+	made            map[common.Address]bool // created in this transaction by anybody
+	code            map[common.Address]bool // ran code here
+	nets            Nets
+	spans           [][2]int // of each frame: its movements and those below, as a part of Moves
+	callOf          []int    // of each frame: the innermost external call around it, -1 for none
 }
 
 // Move is one movement of one asset.
 type Move struct {
-	Key      Key
-	From, To common.Address
-	Amount   *big.Int
-	Frame    int
-	Log      int // receipt position; -1 where no log tells of it
-	Deal     int // index in Deals; -1 outside of all
+	Key          Key
+	From, To     common.Address
+	Amount       *big.Int
+	Frame        int
+	Log          int // receipt position; -1 where no log tells of it
+	ExternalCall int // index in Deals; -1 outside of all
 }
 
 // Position is so much of one asset.
@@ -85,23 +85,23 @@ const (
 
 // Build lays out a transaction that succeeded. It is nil where there is no call tree or
 // one too large.
-func Build(in DealInput) *Facts {
+func Build(in CaseInput) *Facts {
 	if in.Tree == nil || in.Flow == nil || in.Tx == nil || in.Chain == nil || len(in.Tree.Frames) == 0 ||
 		len(in.Tree.Frames) > MaxFrames || len(in.Flow.Transfers)+len(in.Flow.Moves) > MaxMoves {
 		return nil
 	}
-	f := &Facts{DealInput: in}
+	f := &Facts{CaseInput: in}
 	f.frames()
 	f.moves()
 	f.net()
 	f.signatures()
 	f.party()
-	f.pocketed()
-	f.deals()
+	f.findProfitReceivers()
+	f.calls()
 	f.settle()
 	f.debts()
 	f.loans()
-	f.losers()
+	f.lossCandidates()
 	f.trades()
 	return f
 }
@@ -112,8 +112,8 @@ func (f *Facts) Alone() bool { return len(f.Tools) == 0 }
 // Member reports whether an account belongs to the party.
 func (f *Facts) Member(a common.Address) bool { return f.members[a] }
 
-// Side reports whether an account belongs to the party or is one of its pockets.
-func (f *Facts) Side(a common.Address) bool { return f.members[a] || f.pockets[a] }
+// InAttackerCluster reports whether an account belongs to the party or is one of its profit receivers.
+func (f *Facts) InAttackerCluster(a common.Address) bool { return f.members[a] || f.profitReceivers[a] }
 
 // Tool reports whether an account is a contract of the party.
 func (f *Facts) Tool(a common.Address) bool { return f.members[a] && a != f.Tx.From }

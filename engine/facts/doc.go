@@ -15,9 +15,9 @@
 //   - Party: the sender, the contract that was called where it is the sender's own, and
 //     every contract that a member of the party created. A contract that a public factory
 //     made on the party's call is no member.
-//   - Side: the party and its pockets. A pocket is an account that ran no code, paid
+//   - Attacker cluster: the party and its profit receivers. A profit receiver is an account that ran no code, paid
 //     nothing and was paid by the party.
 //   - Deal: an outermost call by the party to an account outside of it. Calls that the
-//     party makes inside a callback are deals of their own.
+//     party makes inside a callback are external calls of their own.
 //   - The native coin and its wrapped token are one asset.
 package facts

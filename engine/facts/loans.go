@@ -10,44 +10,44 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Loan is an asset that somebody outside lent to the party for the length of a deal: paid
-// before or inside a call of the lender's side to the party, and repaid before the deal
+// Loan is an asset that somebody outside lent to the party for the length of an external call: paid
+// before or inside a call of the lender's side to the party, and repaid before the external call
 // was over. The names of callbacks do not matter.
 type Loan struct {
-	Lender   common.Address
-	Borrower common.Address
-	Key      Key
-	Amount   *big.Int
-	Repaid   *big.Int
-	Deal     int
-	From, To int // indices in Moves: the payment, and the last repayment
+	Lender       common.Address
+	Borrower     common.Address
+	Key          Key
+	Amount       *big.Int
+	Repaid       *big.Int
+	ExternalCall int
+	From, To     int // indices in Moves: the payment, and the last repayment
 }
 
 // maxLoans bounds the list.
 const maxLoans = 64
 
-// loans finds what was lent and repaid inside of a deal.
+// loans finds what was lent and repaid inside of an external call.
 func (f *Facts) loans() {
-	called := map[int]int{} // of a deal: the first call inside of it by an outsider to the party
+	called := map[int]int{} // of an external call: the first call inside of it by an outsider to the party
 	for i, x := range f.Tree.Frames {
 		if x.Kind != trace.Call || x.Status != trace.OK || len(x.Input) < 4 || x.Parent == nil || !f.Tool(x.To) || f.members[x.From] {
 			continue
 		}
-		for d := f.dealOf[i]; d >= 0; d = f.Deals[d].Around {
+		for d := f.callOf[i]; d >= 0; d = f.ExternalCalls[d].Around {
 			if _, seen := called[d]; seen {
 				break
 			}
 			called[d] = i
 		}
 	}
-	for d := range f.Deals {
+	for d := range f.ExternalCalls {
 		if at, ok := called[d]; ok && len(f.Loans) < maxLoans {
 			f.loansIn(d, at)
 		}
 	}
 }
 
-// loansIn looks for assets that one account paid to the party inside a deal, and had back
+// loansIn looks for assets that one account paid to the party inside an external call, and had back
 // from it by the end. What is paid before the callback counts as lent, and so does what
 // the account called by the party pays inside of it.
 func (f *Facts) loansIn(d, callback int) {
@@ -56,15 +56,15 @@ func (f *Facts) loansIn(d, callback int) {
 		key    Key
 	}
 	open := map[account]*Loan{}
-	lo := f.Before(f.Deals[d].Frame)
+	lo := f.Before(f.ExternalCalls[d].Frame)
 	begun := f.Before(callback)
-	for j, m := range f.Inside(f.Deals[d].Frame) {
+	for j, m := range f.Inside(f.ExternalCalls[d].Frame) {
 		i := lo + j
 		switch {
 		case !Fungible(m.Key) || f.members[m.From] == f.members[m.To] || m.Amount.Sign() == 0:
 		case f.members[m.To]:
 			a := account{m.From, m.Key}
-			lent := i < begun && m.Deal == d || m.From == f.Deals[d].Target && f.Within(m.Frame, callback)
+			lent := i < begun && m.ExternalCall == d || m.From == f.ExternalCalls[d].Target && f.Within(m.Frame, callback)
 			if _, is := open[a]; !is && lent && !f.wrapper(m.From) {
 				open[a] = f.loan(d, i)
 			}
@@ -72,7 +72,7 @@ func (f *Facts) loansIn(d, callback int) {
 			open[account{m.To, m.Key}].repay(i, m.Amount)
 		}
 	}
-	for i := lo; i < f.After(f.Deals[d].Frame) && len(f.Loans) < maxLoans; i++ {
+	for i := lo; i < f.After(f.ExternalCalls[d].Frame) && len(f.Loans) < maxLoans; i++ {
 		m := &f.Moves[i]
 		if l := open[account{m.From, m.Key}]; l != nil && l.From == i && l.To >= 0 && !f.knownLoan(l) {
 			f.Loans = append(f.Loans, *l)
@@ -80,14 +80,14 @@ func (f *Facts) loansIn(d, callback int) {
 	}
 }
 
-// loan is one that a movement of a deal begins.
+// loan is one that a movement of an external call begins.
 func (f *Facts) loan(d, move int) *Loan {
 	m := &f.Moves[move]
 	lender := m.From
 	if lender == (common.Address{}) { // minted for the loan, and burnt after it
-		lender = f.Deals[d].Target
+		lender = f.ExternalCalls[d].Target
 	}
-	return &Loan{Lender: lender, Borrower: m.To, Key: m.Key, Amount: m.Amount, Repaid: new(big.Int), Deal: d, From: move, To: -1}
+	return &Loan{Lender: lender, Borrower: m.To, Key: m.Key, Amount: m.Amount, Repaid: new(big.Int), ExternalCall: d, From: move, To: -1}
 }
 
 // repay notes a repayment until all is repaid; l may be nil.
@@ -100,7 +100,7 @@ func (l *Loan) repay(move int, n *big.Int) {
 	}
 }
 
-// knownLoan reports whether a loan stands in the list, found in another deal around it.
+// knownLoan reports whether a loan stands in the list, found in another external call around it.
 func (f *Facts) knownLoan(l *Loan) bool {
 	for i := range f.Loans {
 		if f.Loans[i].From == l.From {
@@ -134,8 +134,8 @@ var liquidating = settling[:4]
 // debts finds the calls by the party that settle a debt which it did not open here.
 func (f *Facts) debts() {
 	opened := map[common.Address]bool{}
-	for i := range f.Deals {
-		d := &f.Deals[i]
+	for i := range f.ExternalCalls {
+		d := &f.ExternalCalls[i]
 		name := strings.ToLower(f.Name(d.Frame))
 		switch {
 		case strings.HasPrefix(name, "borrow"):

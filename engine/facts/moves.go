@@ -43,7 +43,7 @@ func (f *Facts) walk(x *trace.Frame, coin, tokens map[int][]int) {
 	defer func() { f.spans[x.Index][1] = len(f.Moves) }()
 	for _, i := range coin[x.Index] {
 		m := &f.Flow.Moves[i]
-		f.Moves = append(f.Moves, Move{From: m.From, To: m.To, Amount: m.Amount, Frame: x.Index, Log: -1, Deal: -1})
+		f.Moves = append(f.Moves, Move{From: m.From, To: m.To, Amount: m.Amount, Frame: x.Index, Log: -1, ExternalCall: -1})
 	}
 	take := func(at int) {
 		for _, i := range tokens[at] {
@@ -68,13 +68,13 @@ func (f *Facts) walk(x *trace.Frame, coin, tokens map[int][]int) {
 // exchange with the wrapper.
 func (f *Facts) transfer(frame int, t *flow.Transfer) {
 	m := Move{
-		Key:    Key{Token: t.Token, NFT: t.Standard == flow.ERC721},
-		From:   t.From,
-		To:     t.To,
-		Amount: t.Amount,
-		Frame:  frame,
-		Log:    t.Log,
-		Deal:   -1,
+		Key:          Key{Token: t.Token, NFT: t.Standard == flow.ERC721},
+		From:         t.From,
+		To:           t.To,
+		Amount:       t.Amount,
+		Frame:        frame,
+		Log:          t.Log,
+		ExternalCall: -1,
 	}
 	if f.NoLogs {
 		m.Log = -1

@@ -87,18 +87,18 @@ func (f *Facts) paysOut(a common.Address) bool {
 
 // pocketed finds the accounts that the party paid of its own accord and that did nothing
 // themselves. What a contract of others has the party pay to an account is a price or a fee.
-func (f *Facts) pocketed() {
-	f.pockets = map[common.Address]bool{}
+func (f *Facts) findProfitReceivers() {
+	f.profitReceivers = map[common.Address]bool{}
 	sent := map[common.Address]bool{}
 	for i := range f.Moves {
 		sent[f.Moves[i].From] = true
 	}
 	for i := range f.Moves {
 		m := &f.Moves[i]
-		if f.members[m.From] && !f.members[m.To] && !f.pockets[m.To] && !f.code[m.To] && !sent[m.To] && !Nowhere(m.To) && m.Amount.Sign() > 0 &&
-			f.accord(m) {
-			f.pockets[m.To] = true
-			f.Pockets = append(f.Pockets, m.To)
+		if f.members[m.From] && !f.members[m.To] && !f.profitReceivers[m.To] && !f.code[m.To] && !sent[m.To] &&
+			!Nowhere(m.To) && m.Amount.Sign() > 0 && f.accord(m) {
+			f.profitReceivers[m.To] = true
+			f.ProfitReceivers = append(f.ProfitReceivers, m.To)
 		}
 	}
 }

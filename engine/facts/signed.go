@@ -209,10 +209,10 @@ func permitted(data []byte, word, size int) (tokens []common.Address, most *big.
 	return tokens, most, n > 0
 }
 
-// Stripped is what an account outside the side has less of, NFTs included, where it has
+// Stripped is what an account outside the cluster has less of, NFTs included, where it has
 // nothing for it; nil where it was paid or lost nothing.
 func (f *Facts) Stripped(a common.Address) (lost []Position) {
-	if f.Side(a) {
+	if f.InAttackerCluster(a) {
 		return nil
 	}
 	var got []Position

@@ -7,23 +7,23 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Trade is an exchange of the side with a pool inside one deal, by what the pool has more
+// Trade is an exchange of the cluster with a pool inside one external call, by what the pool has more
 // and less of after it: a router in between does not matter.
 type Trade struct {
-	Deal    int
-	Pool    common.Address
-	Paid    Key // to the pool
-	Got     Key // from the pool
-	In, Out *big.Int
+	ExternalCall int
+	Pool         common.Address
+	Paid         Key // to the pool
+	Got          Key // from the pool
+	In, Out      *big.Int
 }
 
 // maxTrades bounds the list.
 const maxTrades = 1000
 
-// trades reads the exchanges of the side with pools.
+// trades reads the exchanges of the cluster with pools.
 func (f *Facts) trades() {
-	for i := range f.Deals {
-		if f.Deals[i].Into >= 0 || len(f.Trades) >= maxTrades {
+	for i := range f.ExternalCalls {
+		if f.ExternalCalls[i].Into >= 0 || len(f.Trades) >= maxTrades {
 			continue
 		}
 		gave, got := false, false
@@ -36,11 +36,11 @@ func (f *Facts) trades() {
 	}
 }
 
-func (f *Facts) tradesIn(deal int) {
+func (f *Facts) tradesIn(call int) {
 	nets := map[common.Address]map[Key]*big.Int{}
 	var order []common.Address
 	add := func(a common.Address, k Key, n *big.Int) {
-		if f.Side(a) || !f.code[a] || f.wrapper(a) {
+		if f.InAttackerCluster(a) || !f.code[a] || f.wrapper(a) {
 			return
 		}
 		if nets[a] == nil {
@@ -52,11 +52,11 @@ func (f *Facts) tradesIn(deal int) {
 		}
 		nets[a][k].Add(nets[a][k], n)
 	}
-	for _, d := range append([]int{deal}, f.Deals[deal].Parts...) {
-		lo := f.Before(f.Deals[d].Frame)
-		for j := range f.Inside(f.Deals[d].Frame) {
+	for _, d := range append([]int{call}, f.ExternalCalls[call].Parts...) {
+		lo := f.Before(f.ExternalCalls[d].Frame)
+		for j := range f.Inside(f.ExternalCalls[d].Frame) {
 			m := &f.Moves[lo+j]
-			if m.Deal == d && Fungible(m.Key) {
+			if m.ExternalCall == d && Fungible(m.Key) {
 				add(m.From, m.Key, new(big.Int).Neg(m.Amount))
 				add(m.To, m.Key, m.Amount)
 			}
@@ -70,21 +70,21 @@ func (f *Facts) tradesIn(deal int) {
 		}
 		f.Trades = append(
 			f.Trades,
-			Trade{Deal: deal, Pool: a, Paid: in[0].Key, Got: out[0].Key, In: in[0].Amount, Out: new(big.Int).Neg(out[0].Amount)},
+			Trade{ExternalCall: call, Pool: a, Paid: in[0].Key, Got: out[0].Key, In: in[0].Amount, Out: new(big.Int).Neg(out[0].Amount)},
 		)
 	}
 }
 
-// RoundTrip is what the side bought in a pool and sold to the same pool later.
+// RoundTrip is what the cluster bought in a pool and sold to the same pool later.
 type RoundTrip struct {
 	Pool         common.Address
 	Spent, Back  *big.Int // of Paid
 	Bought, Sold *big.Int // of Held
 	Paid, Held   Key
-	First, Last  int // deals
+	First, Last  int // external calls
 }
 
-// RoundTrips are the pools that the side traded with in both directions.
+// RoundTrips are the pools that the cluster traded with in both directions.
 func (f *Facts) RoundTrips() (out []RoundTrip) {
 	type pair struct {
 		pool       common.Address
@@ -97,7 +97,7 @@ func (f *Facts) RoundTrips() (out []RoundTrip) {
 			r := &out[j]
 			r.Back.Add(r.Back, t.Out)
 			r.Sold.Add(r.Sold, t.In)
-			r.Last = t.Deal
+			r.Last = t.ExternalCall
 			continue
 		}
 		p := pair{t.Pool, t.Paid, t.Got}
@@ -115,7 +115,7 @@ func (f *Facts) RoundTrips() (out []RoundTrip) {
 					Back:   new(big.Int),
 					Bought: new(big.Int),
 					Sold:   new(big.Int),
-					First:  t.Deal,
+					First:  t.ExternalCall,
 					Last:   -1,
 				},
 			)

@@ -9,23 +9,23 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Loser is a contract outside the side that ends with less and has nothing for it.
-type Loser struct {
+// LossCandidate is a contract outside the cluster that ends with less and has nothing for it.
+type LossCandidate struct {
 	Address common.Address
 	Lost    []Position // fungible, not created here
-	Direct  bool       // it paid the side itself
+	Direct  bool       // it paid the cluster itself
 }
 
 // maxLosers bounds the list.
-const maxLosers = 200
+const maxLossCandidates = 200
 
-// crossed is what crossed the border of the side: its net by asset, and who paid it.
+// crossed is what crossed the border of the cluster: its net by asset, and who paid it.
 func (f *Facts) crossed() (side map[Key]*big.Int, payers map[common.Address]bool) {
 	side, payers = map[Key]*big.Int{}, map[common.Address]bool{}
 	for i := range f.Moves {
 		m := &f.Moves[i]
-		in := f.Side(m.To)
-		if in == f.Side(m.From) {
+		in := f.InAttackerCluster(m.To)
+		if in == f.InAttackerCluster(m.From) {
 			continue
 		}
 		n := side[m.Key]
@@ -43,8 +43,8 @@ func (f *Facts) crossed() (side map[Key]*big.Int, payers map[common.Address]bool
 	return side, payers
 }
 
-// losers sets what the side gained and spent, and finds who lost to it.
-func (f *Facts) losers() {
+// lossCandidates sets what the cluster gained and spent, and finds who lost to it.
+func (f *Facts) lossCandidates() {
 	side, direct := f.crossed()
 	receipts := f.receipts()
 	for _, p := range sorted(side, func(n *big.Int) bool { return n.Sign() != 0 }) {
@@ -58,41 +58,42 @@ func (f *Facts) losers() {
 	seen := map[common.Address]bool{}
 	for i := range f.Moves {
 		a := f.Moves[i].From
-		if seen[a] || f.Side(a) || !f.code[a] || f.wrapper(a) || Nowhere(a) {
+		if seen[a] || f.InAttackerCluster(a) || !f.code[a] || f.wrapper(a) || Nowhere(a) {
 			continue
 		}
 		seen[a] = true
-		if l := (Loser{Address: a, Direct: direct[a]}); len(f.Losers) < maxLosers && f.lost(&l) && (l.Direct || l.feeds(side)) {
-			f.Losers = append(f.Losers, l)
+		l := LossCandidate{Address: a, Direct: direct[a]}
+		if len(f.LossCandidates) < maxLossCandidates && f.lost(&l) && (l.Direct || l.feeds(side)) {
+			f.LossCandidates = append(f.LossCandidates, l)
 		}
 	}
 }
 
-// receipts are the tokens that were minted to the side by contracts which in the same deal
+// receipts are the tokens that were minted to the cluster by contracts which in the same external call
 // paid it something else: shares or debts, and no gains by themselves.
 func (f *Facts) receipts() map[Key]bool {
 	type got struct {
 		first   Key
 		several bool
 	}
-	deals := map[int]got{} // what the side got in each deal
+	calls := map[int]got{} // what the cluster got in each external call
 	each := func(see func(*Move)) {
 		for i := range f.Moves {
-			if m := &f.Moves[i]; f.Side(m.To) && !f.Side(m.From) && m.Amount.Sign() > 0 {
+			if m := &f.Moves[i]; f.InAttackerCluster(m.To) && !f.InAttackerCluster(m.From) && m.Amount.Sign() > 0 {
 				see(m)
 			}
 		}
 	}
 	each(func(m *Move) {
-		if g, ok := deals[m.Deal]; !ok {
-			deals[m.Deal] = got{first: m.Key}
+		if g, ok := calls[m.ExternalCall]; !ok {
+			calls[m.ExternalCall] = got{first: m.Key}
 		} else if g.first != m.Key {
-			deals[m.Deal] = got{g.first, true}
+			calls[m.ExternalCall] = got{g.first, true}
 		}
 	})
 	out := map[Key]bool{}
 	each(func(m *Move) {
-		minted := m.From == (common.Address{}) && deals[m.Deal].several
+		minted := m.From == (common.Address{}) && calls[m.ExternalCall].several
 		if was, seen := out[m.Key]; !seen || was {
 			out[m.Key] = minted
 		}
@@ -100,9 +101,9 @@ func (f *Facts) receipts() map[Key]bool {
 	return out
 }
 
-// feeds reports whether the side gained at least half as much of an asset as the account
+// feeds reports whether the cluster gained at least half as much of an asset as the account
 // lost.
-func (l *Loser) feeds(side map[Key]*big.Int) bool {
+func (l *LossCandidate) feeds(side map[Key]*big.Int) bool {
 	for _, p := range l.Lost {
 		if s := side[p.Key]; s != nil && new(big.Int).Lsh(s, 1).Cmp(p.Amount) >= 0 {
 			return true
@@ -111,18 +112,18 @@ func (l *Loser) feeds(side map[Key]*big.Int) bool {
 	return false
 }
 
-// Robbed is what an account outside the side lost without getting anything that counts;
+// Robbed is what an account outside the cluster lost without getting anything that counts;
 // nil where it did not.
 func (f *Facts) Robbed(a common.Address) []Position {
-	l := Loser{Address: a}
-	if f.Side(a) || !f.lost(&l) {
+	l := LossCandidate{Address: a}
+	if f.InAttackerCluster(a) || !f.lost(&l) {
 		return nil
 	}
 	return l.Lost
 }
 
 // lost fills in what an account lost, and reports whether it has nothing for it.
-func (f *Facts) lost(l *Loser) bool {
+func (f *Facts) lost(l *LossCandidate) bool {
 	var got []Position
 	for _, p := range f.Changed(l.Address) {
 		switch {
@@ -190,7 +191,7 @@ func (f *Facts) Bounds(p Position) (low, high *big.Int, ok bool) {
 	return n, n, true
 }
 
-// Free reports whether the side gained and has less of nothing that counts.
+// Free reports whether the cluster gained and has less of nothing that counts.
 func (f *Facts) Free() bool {
 	if len(f.Gains) == 0 {
 		return false
@@ -203,11 +204,11 @@ func (f *Facts) Free() bool {
 	return true
 }
 
-// Loses is the loser at an address; nil for none.
-func (f *Facts) Loses(a common.Address) *Loser {
-	for i := range f.Losers {
-		if f.Losers[i].Address == a {
-			return &f.Losers[i]
+// Loses is the loss candidate at an address; nil for none.
+func (f *Facts) Loses(a common.Address) *LossCandidate {
+	for i := range f.LossCandidates {
+		if f.LossCandidates[i].Address == a {
+			return &f.LossCandidates[i]
 		}
 	}
 	return nil

@@ -11,17 +11,17 @@ import (
 	"txlens/testkit/golden"
 )
 
-// judgement holds the scenes of a test, and the descriptions of their hits in the same order.
+// judgement holds the scenes of a test, and the descriptions of their matches in the same order.
 type judgement struct {
-	scenes []*trace.Frame
-	hits   strings.Builder
+	scenes  []*trace.Frame
+	matches strings.Builder
 }
 
 var judgements = map[string]*judgement{}
 
-// judged judges a scene. All that its hits consist of is compared with a file of the test
+// judged judges a scene. All that its matches consist of is compared with a file of the test
 // at its end, because the rules that fire are not all that a guard decides: it chooses
-// victims, deals and amounts, too. After an intended change run the tests with -update and
+// victims, external calls and amounts, too. After an intended change run the tests with -update and
 // read the difference.
 func judged(t *testing.T, root *trace.Frame) *assemble.Case {
 	t.Helper()
@@ -32,13 +32,13 @@ func judged(t *testing.T, root *trace.Frame) *assemble.Case {
 		judgements[t.Name()] = j
 		t.Cleanup(func() {
 			delete(judgements, t.Name())
-			compare(t, ".txt", j.hits.String())
+			compare(t, ".txt", j.matches.String())
 			compare(t, ".variants", variants(t.Name(), j.scenes))
 		})
 	}
-	fmt.Fprintf(&j.hits, "scene %d\n", len(j.scenes))
-	for _, h := range c.Triage.Hits() {
-		fmt.Fprintf(&j.hits, "  %s\n", h)
+	fmt.Fprintf(&j.matches, "scene %d\n", len(j.scenes))
+	for _, h := range c.Triage.Matches() {
+		fmt.Fprintf(&j.matches, "  %s\n", h)
 	}
 	j.scenes = append(j.scenes, clone(root))
 	return c
@@ -47,5 +47,5 @@ func judged(t *testing.T, root *trace.Frame) *assemble.Case {
 // compare compares a text with the file of the test that has this suffix.
 func compare(t *testing.T, suffix, out string) {
 	t.Helper()
-	golden.Compare(t, filepath.Join("testdata", "hits", strings.ReplaceAll(t.Name(), "/", "-")+suffix), []byte(out))
+	golden.Compare(t, filepath.Join("testdata", "matches", strings.ReplaceAll(t.Name(), "/", "-")+suffix), []byte(out))
 }
