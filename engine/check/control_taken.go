@@ -30,7 +30,8 @@ var _ = register(&Check{
 // may be initialised twice often emits none.
 func (a *attack) initialisedAnew() (out []match) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || !a.f.Member(x.From) || a.f.InAttackerCluster(x.To) || a.f.Created(x.To) || !initialiser(a.l.function(i)) {
+		if x.Kind != trace.Call || !a.f.Live(i) || !a.f.Member(x.From) || a.f.InAttackerCluster(x.To) ||
+			a.f.Created(x.To) || !initialiser(a.l.function(i)) {
 			continue
 		}
 		l := a.f.Loses(x.To)

@@ -27,7 +27,8 @@ var _ = register(&Check{
 // party had passed the tool's address.
 func (a *attack) fakeInput() (out []match) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.InAttackerCluster(x.From) || len(x.Input) < 4 ||
+		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) ||
+			a.f.InAttackerCluster(x.From) || len(x.Input) < 4 ||
 			!evmsig.AssetFunctions[evmsig.Called(x.Input)] ||
 			a.traded(x.To) {
 			continue

@@ -226,7 +226,8 @@ func (a *attack) redeemed(v common.Address) bool {
 	for _, d := range a.callsOf(paid) {
 		for _, j := range a.f.ExternalCalls[d].Moves {
 			m := &a.f.Moves[j]
-			if a.f.InAttackerCluster(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && (m.Key.Token == v || more(m)) && a.spent(m.Key) {
+			if a.f.InAttackerCluster(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] &&
+				(m.Key.Token == v || more(m)) && a.spent(m.Key) {
 				return true
 			}
 		}
@@ -271,7 +272,8 @@ func (a *attack) soldBy(v common.Address) bool {
 	moves := a.paidBy(v)
 	for _, i := range moves {
 		d := a.f.Moves[i].ExternalCall
-		if d < 0 || a.f.ExternalCalls[d].Target != v || !slices.ContainsFunc(a.f.ExternalCalls[d].Moves, func(j int) bool { return a.price(&a.f.Moves[j]) }) {
+		if d < 0 || a.f.ExternalCalls[d].Target != v ||
+			!slices.ContainsFunc(a.f.ExternalCalls[d].Moves, func(j int) bool { return a.price(&a.f.Moves[j]) }) {
 			return false
 		}
 	}

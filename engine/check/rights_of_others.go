@@ -266,7 +266,8 @@ func (a *attack) arbitraryCall() (out []match) {
 			continue
 		}
 		to := common.BytesToAddress(x.Input[16:36])
-		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.ExternalCalls[d].Frame, x.Input) && a.passed(a.f.ExternalCalls[d].Frame, x.To[:]) {
+		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.ExternalCalls[d].Frame, x.Input) &&
+			a.passed(a.f.ExternalCalls[d].Frame, x.To[:]) {
 			out = append(
 				out,
 				match{
