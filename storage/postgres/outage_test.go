@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -176,6 +177,57 @@ func TestOutages(t *testing.T) {
 	if n.Reconnects == 0 || n.LeaseLosses != 0 || s.Ping() != nil {
 		t.Errorf("%+v, %v", n, s.Ping())
 	}
+}
+
+// TestOpenWaitsForTheDatabase: a server that waits for its lease also waits for a database that
+// is restarted while it opens; what does not pass is an error at once, and so is an absence for
+// who does not wait.
+func TestOpenWaitsForTheDatabase(t *testing.T) {
+	server := pgtest.New(t)
+	server.SQL(t, "postgres", "CREATE DATABASE books")
+	url := server.URL("books")
+	server.Stop()
+	if _, err := Open(t.Context(), url, Options{}); err == nil {
+		t.Error("a database that is away was opened")
+	}
+	type opened struct {
+		s   *Store
+		err error
+	}
+	done, log := make(chan opened, 1), make(chan string, 100)
+	go func() {
+		s, err := Open(t.Context(), url, Options{LeaseWait: -1, Log: slog.New(slog.NewTextHandler(lines(log), nil))})
+		done <- opened{s, err}
+	}()
+	if text := <-log; !strings.Contains(text, "the database is away") {
+		t.Errorf("log %q", text)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	got := <-done
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	if err := errors.Join(put(got.s), got.s.Close()); err != nil {
+		t.Error(err)
+	}
+	log = make(chan string, 100)
+	absent := Options{LeaseWait: -1, Log: slog.New(slog.NewTextHandler(lines(log), nil))}
+	if _, err := Open(t.Context(), server.URL("absent"), absent); err == nil || !strings.Contains(err.Error(), "absent") || len(log) > 0 {
+		t.Errorf("a database that does not exist: %v, %d lines of log", err, len(log))
+	}
+}
+
+// lines is a writer that sends what is written, unless nobody has taken it.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	select {
+	case l <- string(b):
+	default:
+	}
+	return len(b), nil
 }
 
 // TestRestore: a backup that pg_dump makes while the store is in use is restored into an empty

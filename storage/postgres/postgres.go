@@ -105,13 +105,7 @@ type Store struct {
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{options: o, owner: ownerName(), writes: make(chan write, maxGroup), stop: make(chan struct{}), lost: make(chan struct{})}
-	var err error
-	if s.pool, err = connect(ctx, url, PoolSize); err != nil {
-		return nil, err
-	}
-	if s.writer, err = connect(ctx, url, 1); err == nil {
-		err = migrate(ctx, s.writer)
-	}
+	err := s.reach(ctx, url)
 	if err == nil {
 		err = s.takeLease(ctx)
 	}
@@ -126,6 +120,40 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	go s.writeLoop()
 	go s.expireLoop()
 	return s, nil
+}
+
+// StartWait is how long Open waits for a database that is away when it is opened, as in a
+// restart or a failover, where it waits for the lease without a bound.
+const StartWait = 30 * time.Second
+
+// reach connects to the database and brings its schema to the version of this program.
+func (s *Store) reach(ctx context.Context, url string) error {
+	end := time.Now().Add(StartWait)
+	for said := false; ; said = true {
+		err := s.reachOnce(ctx, url)
+		if err == nil || s.options.LeaseWait >= 0 || !isAway(err) || time.Now().After(end) {
+			return err
+		}
+		s.closePools()
+		if !said {
+			s.options.Log.Warn("the database is away; waiting for it", "error", err, "at_most", StartWait)
+		}
+		select {
+		case <-time.After(leasePoll):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
+	if s.pool, err = connect(ctx, url, PoolSize); err != nil {
+		return err
+	}
+	if s.writer, err = connect(ctx, url, 1); err != nil {
+		return err
+	}
+	return migrate(ctx, s.writer)
 }
 
 // ownerName identifies this process among all that use the database.

@@ -203,5 +203,20 @@ func isSerializationFailure(err error) bool {
 // server stops, starts, or takes no writes.
 func isOutage(err error) bool {
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
-	return !fromServer || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57") || e.Code == "25006"
+	return !fromServer || isPassing(e)
+}
+
+// isPassing reports whether an error of the server passes: it stops, starts, or takes no writes.
+func isPassing(e *pgconn.PgError) bool {
+	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57") || e.Code == "25006"
+}
+
+// isAway reports whether a database could not be reached for a reason that may pass. A wrong
+// password or an unknown database does not.
+func isAway(err error) bool {
+	if e, fromServer := errors.AsType[*pgconn.PgError](err); fromServer {
+		return isPassing(e)
+	}
+	_, unreached := errors.AsType[*pgconn.ConnectError](err)
+	return unreached
 }
