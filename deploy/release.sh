@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the program for six platforms into a folder, dist by default, with checksums, one
-# bill of materials for each, completion scripts and the manual page. The same commit and
+# bill of materials for each, completion scripts, the manual page and the licences. The same commit and
 # toolchain give the same bytes.
 #
 #   deploy/release.sh [FOLDER] [PLATFORM...]     # platforms such as linux/amd64; default all six
@@ -32,6 +32,8 @@ for shell in bash zsh fish; do
   go run ./cmd/txlens completion "$shell" >"$out/completion/txlens.$shell"
 done
 go run ./cmd/txlens man >"$out/txlens.1"
+cp LICENSE "$out/LICENSE"
+go run ./cmd/txlens licenses >"$out/THIRD-PARTY.txt"
 
-(cd "$out" && sha256sum "${files[@]}" completion/* txlens.1 >SHA256SUMS)
+(cd "$out" && sha256sum "${files[@]}" completion/* txlens.1 LICENSE THIRD-PARTY.txt >SHA256SUMS)
 echo "done: $out/SHA256SUMS"

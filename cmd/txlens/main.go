@@ -52,6 +52,7 @@ type commands struct {
 	Chains   chainsCmd     `cmd:"" help:"List the chains of the table."`
 	Script   completionCmd `cmd:"" name:"completion" help:"Print the script that completes commands and flags in a shell."`
 	Man      manCmd        `cmd:"" help:"Print the manual page."`
+	Licenses licensesCmd   `cmd:"" help:"Print the licences of the program, of the modules in it and of the sources of its tables."`
 	Version  versionCmd    `cmd:"" help:"Print version and commit."`
 
 	ShowVersion versionFlag `name:"version" help:"Print version and commit."`

@@ -14,7 +14,7 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens":          {"app", "actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/diff", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
+	"cmd/txlens":          {"app", "actors", "storage", "transport", "transport/admin", "internal/licenses", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/diff", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
 	"app":                 {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream", "internal/durable"},
 	"app/settings":        {"app", "storage/stores", "actors/analysis", "actors/job", "actors/webhook", "transport/admin", "transport/callers", "transport/client", "transport/discovery", "engine/agent", "engine/api", "engine/chain", "engine/mpp", "engine/upstream"},
 	"transport/admin":     {"engine/mpp/tempo"},
@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"storage":             {"actors", "engine/api", "engine/mpp", "internal/durable"},
 	"bench":               {},
 	"internal/durable":    {},
+	"internal/licenses":   {},
 	"internal/secretfile": {},
 
 	"engine/api":            {},

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+
+	"txlens/internal/licenses"
 )
 
 func main() {
@@ -69,8 +71,14 @@ type component struct {
 	Name       string     `json:"name"`
 	Version    string     `json:"version"`
 	PURL       string     `json:"purl,omitempty"`
+	Licenses   []license  `json:"licenses,omitempty"`
 	Hashes     []hash     `json:"hashes,omitempty"`
 	Properties []property `json:"properties,omitempty"`
+}
+
+// license is an expression of SPDX.
+type license struct {
+	Expression string `json:"expression"`
 }
 
 type hash struct {
@@ -92,7 +100,7 @@ type dependency struct {
 var kept = []string{"GOOS", "GOARCH", "GOAMD64", "GOARM64", "CGO_ENABLED", "-trimpath", "-ldflags", "vcs.revision", "vcs.modified"}
 
 func documentOf(info *debug.BuildInfo, name string, sum [sha256.Size]byte) (*document, error) {
-	root := component{Type: "application", Ref: "program", Name: name, Version: info.Main.Version}
+	root := component{Type: "application", Ref: "program", Name: name, Version: info.Main.Version, Licenses: []license{{"Apache-2.0"}}}
 	root.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum[:])}}
 	for _, want := range kept {
 		for _, s := range info.Settings {
@@ -102,7 +110,7 @@ func documentOf(info *debug.BuildInfo, name string, sum [sha256.Size]byte) (*doc
 		}
 	}
 	doc := &document{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: metadata{root}, Components: []component{{
-		Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"),
+		Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"), Licenses: []license{{licenses.Of("std")}},
 	}}}
 	for _, m := range info.Deps {
 		c, err := componentOf(m)
@@ -127,6 +135,9 @@ func componentOf(m *debug.Module) (component, error) {
 	}
 	id := m.Path + "@" + m.Version
 	c := component{Type: "library", Ref: id, Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + id}
+	if known := licenses.Of(m.Path); known != "" {
+		c.Licenses = []license{{known}}
+	}
 	text, ok := strings.CutPrefix(m.Sum, "h1:")
 	if !ok {
 		return c, nil // of a folder

@@ -65,6 +65,9 @@ func TestDocumentOf(t *testing.T) {
 	if p := doc.Metadata.Component.Properties; len(p) != 1 || p[0].Value != "linux" || doc.Metadata.Component.Version != "v1.2.3" {
 		t.Errorf("program %+v", doc.Metadata.Component)
 	}
+	if l := doc.Components[0].Licenses; len(l) != 1 || l[0].Expression != "BSD-3-Clause" || doc.Metadata.Component.Licenses[0].Expression != "Apache-2.0" {
+		t.Errorf("licences %v", l)
+	}
 	if n := len(doc.Dependencies[0].DependsOn); n != 3 {
 		t.Errorf("%d dependencies", n)
 	}
