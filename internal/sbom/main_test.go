@@ -65,6 +65,10 @@ func TestDocumentOf(t *testing.T) {
 	if p := doc.Metadata.Component.Properties; len(p) != 1 || p[0].Value != "linux" || doc.Metadata.Component.Version != "v1.2.3" {
 		t.Errorf("program %+v", doc.Metadata.Component)
 	}
+	known, err := componentOf(&debug.Module{Path: "go.etcd.io/bbolt", Version: "v1.5.0"})
+	if err != nil || len(known.Licenses) != 1 || known.Licenses[0].Expression != "MIT" || len(doc.Components[1].Licenses) != 0 {
+		t.Errorf("licences %+v, %+v, %v", known, doc.Components[1], err)
+	}
 	if l := doc.Components[0].Licenses; len(l) != 1 || l[0].Expression != "BSD-3-Clause" || doc.Metadata.Component.Licenses[0].Expression != "Apache-2.0" {
 		t.Errorf("licences %v", l)
 	}
