@@ -212,11 +212,32 @@ func (j *judge) loans() {
 	if borrowed && !traded && j.r.TxType != nil {
 		j.hold(Loan, *j.r.TxType != api.TypeSwap || j.r.SubType != "", "%q is no swap", j.r.Summary)
 	}
+	for i := range j.Logs {
+		if l := &j.Logs[i]; l.is("FlashLoan(address,address,uint256,uint256)", 2) { // Balancer's vault: borrower, token
+			j.lentStep(l.Address, address(l.Topics[1]), address(l.Topics[2]), l.word(0))
+		}
+	}
 	for i := range j.r.StepsDetail {
 		if s := &j.r.StepsDetail[i]; s.Kind == "flash_loan" && len(s.Amounts) == 1 {
 			j.flashLoan(s)
 		}
 	}
+}
+
+// lentStep: a loan that an event reports and that came back is a step of the lender.
+func (j *judge) lentStep(lender, borrower, token api.Addr, amount *big.Int) {
+	for i := range j.r.StepsDetail {
+		s := &j.r.StepsDetail[i]
+		if s.Kind != "flash_loan" || s.Actor == nil || *s.Actor != lender || len(s.Amounts) != 1 || s.Amounts[0].TokenAddress != token {
+			continue
+		}
+		_, to, _ := strings.Cut(s.Text, " to ")
+		who, _, _ := strings.Cut(to, " for the length")
+		j.hold(Loan, s.Amounts[0].RawAmount == amount.String() && j.n.same(who, borrower),
+			"%q: %v lent %v to %v", s.Text, lender, amount, borrower)
+		return
+	}
+	j.hold(Loan, false, "no step tells that %v lent %v of %v to %v", lender, amount, token, borrower)
 }
 
 func (j *judge) flashLoan(s *api.StepDetail) {
