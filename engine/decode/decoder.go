@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/decode/internal/signature"
 	"txlens/engine/ethrpc"
@@ -50,6 +51,18 @@ func (c candidate) mode() mode {
 func New(_ *chain.Chain, src Sources) *Decoder {
 	return &Decoder{src: src, vals: newValues(), contracts: map[common.Address]*verified{},
 		memo: map[tableKey][]candidate{}, failures: map[*trace.Frame]*Failure{}}
+}
+
+// Calldata decodes what is sent to an account, by the embedded tables alone. to may be the zero
+// address where it is not known. Name is empty where no known function encodes to these bytes.
+func Calldata(to common.Address, data []byte) *Call {
+	f := &trace.Frame{Kind: trace.Call, To: to, HasTo: true, Input: data, Status: trace.OK}
+	called := false // the data is meant for code
+	d := New(nil, Sources{Codeless: &called})
+	if c := d.call(f); c != nil {
+		return c
+	}
+	return &Call{Args: []api.Arg{}}
 }
 
 // All decodes every kept frame of the tree and every log of the receipt. rc may be nil.

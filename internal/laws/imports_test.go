@@ -16,6 +16,7 @@ import (
 var mayImport = map[string][]string{
 	"cmd/txlens":          {"app", "actors", "storage", "transport", "transport/admin", "internal/licenses", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/diff", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
 	"app":                 {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream", "internal/durable"},
+	"explain":             {"actors/analysis", "engine/api", "engine/meter", "engine/upstream"},
 	"app/settings":        {"app", "storage/stores", "actors/analysis", "actors/job", "actors/webhook", "transport/admin", "transport/callers", "transport/client", "transport/discovery", "engine/agent", "engine/api", "engine/chain", "engine/mpp", "engine/upstream"},
 	"transport/admin":     {"engine/mpp/tempo"},
 	"transport/mcp":       {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view", "transport/discovery"},

@@ -8,7 +8,7 @@ import (
 
 // layers are the top folders of the program, the upper ones first. A package imports those of
 // its own folder and of the layers below; two folders of one layer do not import each other.
-var layers = [][]string{{"cmd"}, {"app"}, {"transport", "storage"}, {"actors"}, {"engine"}, {"internal"}}
+var layers = [][]string{{"cmd"}, {"app", "explain"}, {"transport", "storage"}, {"actors"}, {"engine"}, {"internal"}}
 
 // aboveAll may import the whole program, and no package of a layer imports them outside of
 // tests, generators, and the packages that hold tests for others.
