@@ -181,6 +181,9 @@ var (
 	SelForwardBiconomy     = Func("executeEIP712((address,address,address,uint256,uint256,uint256,uint256,uint256,bytes),bytes32,bytes)")
 	SelForwardBiconomyText = Func("executePersonalSign((address,address,address,uint256,uint256,uint256,uint256,uint256,bytes),bytes)")
 	SelForwardGelato       = Func("sponsoredCallERC2771((uint256,address,bytes,address,uint256,uint256),address,address,uint256,bytes,uint256,uint256,bytes32)")
+	SelForwardGelatoSalt   = Func("sponsoredCallConcurrentERC2771((uint256,address,bytes,address,bytes32,uint256),address,address,uint256,bytes,uint256,uint256,bytes32)")
+	SelForwardGelatoFee    = Func("callWithSyncFeeERC2771((uint256,address,bytes,address,uint256,uint256),address,bytes,bool,bytes32)")
+	SelForwardGelatoBoth   = Func("callWithSyncFeeConcurrentERC2771((uint256,address,bytes,address,bytes32,uint256),address,bytes,bool,bytes32)")
 )
 
 // Wallets of several owners: what one of them submits, confirms, and no longer confirms.

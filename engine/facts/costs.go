@@ -23,6 +23,7 @@ const (
 	CostRefund    CostKind = "refund"    // a Safe pays back the gas of who sent its transaction
 	CostFeeToken  CostKind = "fee token" // the chain takes its fee in a token
 	CostSponsor   CostKind = "sponsor"   // tokens for the account that paid the fee of the chain
+	CostRelay     CostKind = "relay"     // a user pays who brought his signed call
 )
 
 // Cost is a movement that pays for the execution of the transaction beside the fee in the
@@ -42,8 +43,9 @@ type Cost struct {
 type costFinder struct {
 	*Reading
 	costs     []Cost
-	moves     map[int]bool // indices of Flow.Moves
-	transfers map[int]bool // indices of Flow.Transfers
+	moves     map[int]bool     // indices of Flow.Moves
+	transfers map[int]bool     // indices of Flow.Transfers
+	parts     map[int]*big.Int // of transfers that are costs in part
 }
 
 // setCostsAside finds the costs of execution and takes their movements out of the flow. It
@@ -52,12 +54,13 @@ func (a *Reading) setCostsAside() bool {
 	if a.Flow == nil || a.NoReceipt {
 		return false
 	}
-	c := &costFinder{Reading: a, moves: map[int]bool{}, transfers: map[int]bool{}}
+	c := &costFinder{Reading: a, moves: map[int]bool{}, transfers: map[int]bool{}, parts: map[int]*big.Int{}}
 	c.feeTokens()
 	if a.Succeeded {
 		c.operations()
 		c.safes()
 		c.sponsor()
+		c.relayed()
 	}
 	if len(c.moves)+len(c.transfers) == 0 {
 		return false
@@ -392,11 +395,21 @@ func (c *costFinder) without() *flow.Flow {
 		}
 	}
 	for i := range c.Flow.Transfers {
-		if t := &c.Flow.Transfers[i]; !c.transfers[i] {
+		t := &c.Flow.Transfers[i]
+		part := c.parts[i]
+		switch {
+		case c.transfers[i]:
+			part = t.Amount
+		case part != nil:
+			rest := *t
+			rest.Amount = new(big.Int).Sub(t.Amount, part)
+			f.Transfers = append(f.Transfers, rest)
+		default:
 			f.Transfers = append(f.Transfers, *t)
-		} else {
-			book(t.From, TransferKey(t), t.Amount, 1)
-			book(t.To, TransferKey(t), t.Amount, -1)
+		}
+		if part != nil {
+			book(t.From, TransferKey(t), part, 1)
+			book(t.To, TransferKey(t), part, -1)
 		}
 	}
 	f.Changes = make([]flow.Change, 0, len(c.Flow.Changes)+len(more))

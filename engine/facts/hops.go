@@ -16,7 +16,10 @@ type PoolTrade struct {
 }
 
 // coinMarks are the addresses by which protocols write native coin among tokens.
-var coinMarks = map[common.Address]bool{{}: true, common.HexToAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"): true}
+var coinMarks = map[common.Address]bool{{}: true, coinMark: true}
+
+// coinMark is the address that many contracts write for the native coin.
+var coinMark = common.HexToAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 
 func keyOfAddress(token common.Address) flow.TokenKey {
 	if coinMarks[token] {

@@ -110,10 +110,12 @@ type Reading struct {
 	ruled         sync.Once
 	byRule        map[common.Address]int // decimals that no table has
 
-	granted   bool
-	grantList []Grant
-	lentRead  bool
-	lentList  []loan
+	carriedRead bool
+	carriedList []carried
+	granted     bool
+	grantList   []Grant
+	lentRead    bool
+	lentList    []loan
 }
 
 // Read reads the facts of a transaction in one pass.

@@ -30,6 +30,9 @@ var relays = map[evmsig.Selector]relay{
 	evmsig.SelForwardBiconomy:     {tuple: true, user: 0, to: 1, data: 8},
 	evmsig.SelForwardBiconomyText: {tuple: true, user: 0, to: 1, data: 8},
 	evmsig.SelForwardGelato:       {tuple: true, user: 3, to: 1, data: 2},
+	evmsig.SelForwardGelatoSalt:   {tuple: true, user: 3, to: 1, data: 2},
+	evmsig.SelForwardGelatoFee:    {tuple: true, user: 3, to: 1, data: 2},
+	evmsig.SelForwardGelatoBoth:   {tuple: true, user: 3, to: 1, data: 2},
 }
 
 // carried is one call that a relayer brought for a user.
@@ -42,10 +45,7 @@ type carried struct {
 // unwrapRelayed takes the users whose signed calls a relayer brought: ERC-2771, where a forwarder
 // puts the user behind the calldata, and contracts that call themselves so.
 func (a *Reading) unwrapRelayed() bool {
-	list := a.carriedByTrace()
-	if len(list) == 0 {
-		list = a.carriedByCalldata()
-	}
+	list := a.carriedCalls()
 	var who []common.Address
 	for i := range list {
 		if list[i].user != a.Sender {
@@ -67,8 +67,19 @@ func (a *Reading) unwrapRelayed() bool {
 	return a.become(ActorRelayed, who...)
 }
 
+// carriedCalls are the calls that relayers brought.
+func (a *Reading) carriedCalls() []carried {
+	if !a.carriedRead {
+		a.carriedRead = true
+		if a.carriedList = a.carriedByTrace(); len(a.carriedList) == 0 {
+			a.carriedList = a.carriedByCalldata()
+		}
+	}
+	return a.carriedList
+}
+
 // carriedByTrace are the calls whose calldata ends in the address of an account whose signature
-// was checked before: a selector and words, and the twenty bytes.
+// was checked before: a selector and words, what a relay adds, and the twenty bytes.
 func (a *Reading) carriedByTrace() (list []carried) {
 	if a.Tree == nil {
 		return nil
@@ -80,12 +91,13 @@ func (a *Reading) carriedByTrace() (list []carried) {
 			continue
 		}
 		n := len(f.Input) - common.AddressLength
-		if f.Kind != trace.Call || f.Depth == 0 || n < 4 || n%32 != 4 || f.Status == trace.Reverted || len(list) == MaxInner {
+		between := contextOfRelay(n)
+		if f.Kind != trace.Call || f.Depth == 0 || n-between < 4 || (n-between)%32 != 4 || f.Status == trace.Reverted || len(list) == MaxInner {
 			continue
 		}
 		user := common.Address(f.Input[n:])
 		if signed[user] || a.named(f.Parent, user) {
-			list = append(list, carried{user, f, InnerCall{To: f.To, HasTo: true, Value: f.Value.ToBig(), Input: f.Input[:n]}})
+			list = append(list, carried{user, f, InnerCall{To: f.To, HasTo: true, Value: f.Value.ToBig(), Input: f.Input[:n-between]}})
 		}
 	}
 	return list

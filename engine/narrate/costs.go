@@ -83,7 +83,7 @@ func (a *headlineWriter) costTail() string {
 	var list []taken
 	for i := range a.Costs {
 		c := &a.Costs[i]
-		if c.Kind != facts.CostRefund && c.Kind != facts.CostPaymaster && c.Kind != facts.CostSponsor {
+		if c.Kind != facts.CostRefund && c.Kind != facts.CostPaymaster && c.Kind != facts.CostSponsor && c.Kind != facts.CostRelay {
 			continue
 		}
 		found := false
