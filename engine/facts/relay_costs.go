@@ -55,14 +55,11 @@ type relayFinder struct {
 	*costFinder
 	list   []carried
 	inside map[*trace.Frame]bool // the signed calls
-	passed map[transferEnds]bool // movements inside of the signed calls; lazy
+	passed map[tokenGiver]bool   // inside of the signed calls; lazy
 }
 
-// transferEnds are a token with a receiver or a giver of it.
-type transferEnds struct {
-	token, who common.Address
-	gave       bool
-}
+// tokenGiver is a token with an account that gave some.
+type tokenGiver struct{ token, who common.Address }
 
 // pays reports whether a transfer of a user pays who brought the call. A user who also gets
 // something from the receiver, or whose call names it, buys or pays; a relayer that passes the
@@ -76,8 +73,7 @@ func (r *relayFinder) pays(t *flow.Transfer) bool {
 		out, _ := r.NetOf(r.Sender)
 		return t.To == r.Sender && !TokensIn(out) && r.actsBeside(t)
 	}
-	ends := r.ends()
-	return !ends[transferEnds{t.Token, t.To, true}] && !ends[transferEnds{t.Token, t.To, false}]
+	return !r.passedOnInside()[tokenGiver{t.Token, t.To}]
 }
 
 // within reports whether a transfer belongs to a signed call, if the trace tells.
@@ -137,15 +133,14 @@ func (r *relayFinder) actsBeside(t *flow.Transfer) bool {
 	return false
 }
 
-// ends are the givers and receivers of tokens inside of the signed calls.
-func (r *relayFinder) ends() map[transferEnds]bool {
+// passedOnInside are the givers of tokens inside of the signed calls.
+func (r *relayFinder) passedOnInside() map[tokenGiver]bool {
 	if r.passed == nil {
-		r.passed = map[transferEnds]bool{}
+		r.passed = map[tokenGiver]bool{}
 		for i := range r.Flow.Transfers {
 			t := &r.Flow.Transfers[i]
 			if within, _ := r.within(t); within {
-				r.passed[transferEnds{t.Token, t.From, true}] = true
-				r.passed[transferEnds{t.Token, t.To, false}] = true
+				r.passed[tokenGiver{t.Token, t.From}] = true
 			}
 		}
 	}

@@ -104,6 +104,11 @@ func TestRelayCosts(t *testing.T) {
 		s.transfer(x, scene.Usdc, user, scene.User, 10_000_000)
 		s.transfer(x, scene.Weth, scene.User, user, milliEther)
 	})
+	f(1, "", 0, func(s *costScene) { // somebody else does, beside the call
+		x := s.call(s.root, forwarder, game, 0, bring(scene.Input("buy()")))
+		s.transfer(x, scene.Weth, collector, user, milliEther)
+		s.transfer(s.root, scene.Usdc, user, collector, 10_000_000)
+	})
 	// The forwarder brings the tokens that the call spends.
 	f(1, "", 0, func(s *costScene) {
 		s.transfer(s.call(s.root, forwarder, scene.Usdc, 0, take(1)), scene.Usdc, user, forwarder, 10_000_000)
