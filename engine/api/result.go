@@ -297,6 +297,7 @@ type Fee struct {
 	OperatorWei   string         `json:"operatorWei,omitempty"` // OP-stack since Isthmus
 	BlobWei       string         `json:"blobWei,omitempty"`     // EIP-4844
 	BurntWei      string         `json:"burntWei"`
+	SenderWei     string         `json:"senderWei,omitempty"`     // part of the total that the sender paid beside the payer (Kaia's fee ratio)
 	UnassignedWei string         `json:"unassignedWei,omitempty"` // paid to an account that the evidence does not name
 	Recipients    []FeeRecipient `json:"recipients"`
 	TotalUSD      *Decimal       `json:"totalUsd"`

@@ -199,6 +199,9 @@ func (b *builder) fee() {
 		), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(), UnassignedWei: weiOrEmpty(f.Unassigned),
 		Recipients: make([]api.FeeRecipient, 0, len(f.Shares)),
 	}
+	if f.Rest.Amount != nil {
+		out.SenderWei = f.Rest.Amount.String()
+	}
 	for _, s := range f.Shares {
 		out.Recipients = append(out.Recipients, api.FeeRecipient{Address: api.AddrOf(s.Address), Role: s.Role, Wei: s.Amount.String()})
 	}

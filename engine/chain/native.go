@@ -35,3 +35,7 @@ func (c *Chain) CoingeckoAt(unix uint64) string {
 	}
 	return c.CoingeckoID
 }
+
+// FeeRatio reports whether transactions may split their fee between a fee payer and the sender,
+// by a percentage (docs.kaia.io, partial fee delegation).
+func (c *Chain) FeeRatio() bool { return c.ID == idKaia }

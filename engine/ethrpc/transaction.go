@@ -106,6 +106,8 @@ func readTail(r *rpcjson.Reader, t *Transaction, name []byte) {
 		t.FeeCurrency = r.AddressPtr()
 	case "feePayer":
 		t.FeePayer = r.AddressPtr()
+	case "feeRatio":
+		t.FeeRatio = r.Uint64()
 	default:
 		r.Skip()
 	}

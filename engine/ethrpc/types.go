@@ -38,6 +38,7 @@ type Transaction struct {
 
 	FeeCurrency *common.Address // Celo: the token the fee is paid in; nil: the native coin
 	FeePayer    *common.Address // Kaia, Tempo: who pays the fee; nil: the sender, or the node does not say
+	FeeRatio    uint64          // Kaia: percent of the fee that FeePayer pays, the rest is the sender's; 0: all
 }
 
 // Pending reports whether the transaction is known but in no block.

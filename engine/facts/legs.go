@@ -27,9 +27,7 @@ func (a *Reading) NetOf(addr common.Address) (out, in []Leg) {
 		}
 	}
 	if a.Flow != nil && a.Flow.Fee != nil {
-		if fee := a.Flow.Fee; fee.Payer == addr && fee.Total != nil {
-			native.Add(native, fee.Total)
-		}
+		native.Add(native, a.Flow.Fee.PaidBy(addr))
 		for _, s := range a.Flow.Fee.Shares {
 			if s.Address == addr {
 				native.Sub(native, s.Amount)

@@ -73,6 +73,7 @@ func Compute(in Input) *Flow {
 	c.fees()
 	c.lost()
 	c.reconcile()
+	c.splitFee()
 	c.check()
 	c.observe()
 	c.out.Changes = c.bal.changes()

@@ -238,9 +238,13 @@ func (c *computation) bookFee(f *Fee) {
 	if f.Total.Sign() <= 0 {
 		return
 	}
+	c.restOfSender(f)
 	payer := c.bal.account(f.Payer)
-	payer.out.addBig(f.Total)
+	payer.out.addBig(f.PaidBy(f.Payer))
 	payer.touched = true
+	if f.Rest.Amount != nil {
+		c.bal.account(f.Rest.Address).out.addBig(f.Rest.Amount)
+	}
 	for i := range f.Shares {
 		s := &f.Shares[i]
 		a := c.bal.account(s.Address)

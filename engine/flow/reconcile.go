@@ -76,7 +76,8 @@ func recordedNet(d *ethrpc.StateDiff, a common.Address) (n *big.Int, said bool) 
 }
 
 // payerFromDiff finds the account that paid the fee in the place of the sender: the sender
-// has the whole fee more than computed, and just one other account has as much less.
+// has the whole fee more than computed, and just one other account has as much less. Where a
+// ratio may split the fee, a whole percentage of it is enough.
 func (c *computation) payerFromDiff() bool {
 	f := c.out.Fee
 	if f == nil || f.Total.Sign() == 0 || f.Payer != c.Tx.From {
@@ -84,14 +85,18 @@ func (c *computation) payerFromDiff() bool {
 	}
 	var payer *Mismatch
 	spared := false
+	part := f.Total
+	if c.Chain.FeeRatio() {
+		part = c.sparedPart(f)
+	}
 	for i := range c.out.Mismatches {
 		m := &c.out.Mismatches[i]
 		less := new(big.Int).Sub(m.Ledger, m.Recorded)
 		switch {
 		case m.Address == f.Payer:
-			spared = less.CmpAbs(f.Total) == 0 && less.Sign() < 0
+			spared = less.CmpAbs(part) == 0 && less.Sign() < 0
 		case less.Sign() < 0: // a recipient of the fee
-		case payer != nil || less.Cmp(f.Total) != 0:
+		case payer != nil || less.Cmp(part) != 0:
 			return false
 		default:
 			payer = m
@@ -100,14 +105,17 @@ func (c *computation) payerFromDiff() bool {
 	if !spared || payer == nil {
 		return false
 	}
-	c.payFee(payer.Address)
+	c.payFee(payer.Address, part)
 	return true
 }
 
-// payFee makes another account than the sender the payer of the fee that is booked.
-func (c *computation) payFee(payer common.Address) {
+// payFee makes another account than the sender the payer of a part of the fee that is booked.
+func (c *computation) payFee(payer common.Address, part *big.Int) {
 	f := c.out.Fee
-	c.bal.account(f.Payer).in.addBig(f.Total)
+	c.bal.account(f.Payer).in.addBig(part)
+	if rest := new(big.Int).Sub(f.Total, part); rest.Sign() > 0 {
+		f.Rest = FeeShare{Address: f.Payer, Amount: rest}
+	}
 	for i := range c.out.Moves {
 		if m := &c.out.Moves[i]; m.Kind == MoveFee {
 			m.From = payer
@@ -115,7 +123,7 @@ func (c *computation) payFee(payer common.Address) {
 	}
 	f.Payer = payer
 	a := c.bal.account(payer)
-	a.out.addBig(f.Total)
+	a.out.addBig(part)
 	a.touched = true
 }
 

@@ -81,6 +81,28 @@ type Fee struct {
 	// zero if chain.FeeRule knows the recipients.
 	Unassigned *big.Int
 	Shares     []FeeShare // no two with the same address, none of zero
+	// Rest is what the sender paid of Total beside Payer (Kaia's fee ratio); Amount nil: nothing.
+	Rest FeeShare
+}
+
+// PaidBy is what an account paid of the fee.
+func (f *Fee) PaidBy(who common.Address) *big.Int {
+	paid := new(big.Int)
+	if f.Total == nil {
+		return paid
+	}
+	if who == f.Payer {
+		paid.Set(f.Total)
+	}
+	if f.Rest.Amount != nil {
+		switch who {
+		case f.Payer:
+			paid.Sub(paid, f.Rest.Amount)
+		case f.Rest.Address:
+			paid.Set(f.Rest.Amount)
+		}
+	}
+	return paid
 }
 
 // TokenKey names one fungible token, or one id of a non-fungible one. The zero

@@ -15,7 +15,9 @@ func TestRelayCosts(t *testing.T) {
 	forwarder, paymaster, collector := scene.Addr(0xf04d), scene.Addr(0x9a57), scene.Addr(0xfee0)
 	user := scene.Bot
 	pay := scene.Input("transfer(address,uint256)", scene.Friend, 10_000_000)
-	bring := func(input []byte, context ...[]byte) []byte { return slices.Concat(append(append([][]byte{input}, context...), user[:])...) }
+	bring := func(input []byte, context ...[]byte) []byte {
+		return slices.Concat(append(append([][]byte{input}, context...), user[:])...)
+	}
 	fee := func(to common.Address, token common.Address, n int) []byte {
 		w := scene.Word(n)
 		return slices.Concat(to[:], token[:], w[:])
@@ -119,4 +121,16 @@ func TestRelayCosts(t *testing.T) {
 		s.transfer(s.call(s.root, forwarder, scene.Usdc, 0, take(1)), scene.Usdc, user, game, 10_000_000)
 		s.call(s.root, forwarder, game, 0, bring(scene.Input("stake()")))
 	})
+}
+
+// TestFeeRatioSteps: who pays a part of the fee has a step with it.
+func TestFeeRatioSteps(t *testing.T) {
+	s := newCostScene(t, 8217, scene.Usdc, scene.Input("transfer(address,uint256)", scene.Friend, 10_000_000))
+	s.transfer(s.root, scene.Usdc, scene.User, scene.Friend, 10_000_000)
+	payer := scene.Bot
+	s.tx.FeePayer, s.tx.FeeRatio = &payer, 30
+	s.want("transfer: Sent 10 USDC to 0xf00d…f00d", "0xb070…b070 paid 300,000 wei of the fee of 1,000,000 wei.", "0xa11c…a11c paid 700,000 wei of the fee of 1,000,000 wei.")
+	if a, _, _ := s.judge(); len(a.Out) != 1 {
+		t.Errorf("out %+v", a.Out)
+	}
 }

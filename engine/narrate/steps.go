@@ -441,14 +441,27 @@ func (a *stepWriter) addFee(n *narrative) {
 		return
 	}
 	if f := a.Flow.Fee; f != nil && f.Total != nil && f.Total.Sign() != 0 {
-		n.add(a.Who(f.Payer)+" paid a fee of "+a.Amount(flow.TokenKey{}, f.Total)+".",
-			Place{At: AtEnd, Detail: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{N: f.Total}}}})
+		a.addNativeFee(n, f.Payer)
+		if f.Rest.Amount != nil {
+			a.addNativeFee(n, f.Rest.Address)
+		}
 		return
 	}
 	if payer, fee, logs := a.tokenFee(); fee != nil {
 		n.add(a.Who(payer)+" paid a fee of "+a.Amount(fee.Key, fee.N)+".",
 			Place{At: AtEnd, Logs: logs, Detail: Detail{Kind: KindFee, Actor: &payer, Amounts: []verdict.Amount{*fee}}})
 	}
+}
+
+// addNativeFee adds the step of what an account paid of the fee.
+func (a *stepWriter) addNativeFee(n *narrative, payer common.Address) {
+	fee := a.Flow.Fee
+	part := fee.PaidBy(payer)
+	s := a.Who(payer) + " paid a fee of " + a.Amount(flow.TokenKey{}, part)
+	if fee.Rest.Amount != nil {
+		s = a.Who(payer) + " paid " + a.Amount(flow.TokenKey{}, part) + " of the fee of " + a.Amount(flow.TokenKey{}, fee.Total)
+	}
+	n.add(s+".", Place{At: AtEnd, Detail: Detail{Kind: KindFee, Actor: &payer, Amounts: []verdict.Amount{{N: part}}}})
 }
 
 // tracedSteps are the movements that a call trace shows and no receipt confirms.

@@ -1001,6 +1001,8 @@ export interface components {
             payer: components["schemas"]["EvmAddress"];
             /** @description Who received it. */
             recipients: components["schemas"]["FeeRecipient"][];
+            /** @description Part of the total that the sender paid beside the payer, where a ratio splits the fee (Kaia). */
+            senderWei?: string;
             /** @description Value in USD, or null without a price. */
             totalUsd: number | null;
             /** @description All of it. */
