@@ -24,7 +24,7 @@ type Budget struct {
 	fresh int64              // of used, what belongs to reservations that have not grown
 	next  int64              // number of the next reservation
 	grown map[int64]struct{} // numbers of the reservations that have grown
-	freed chan struct{}      // closed when bytes are given back
+	freed chan struct{}      // closed when others may go on: bytes were given back, or fresh fell
 }
 
 // New returns a budget of max bytes.
@@ -142,11 +142,19 @@ func (b *Budget) oldest(number int64) bool {
 	return true
 }
 
-// leaveFresh takes a reservation off those that have not grown. b.mu must be held.
+// leaveFresh takes a reservation off those that have not grown, which may let others begin. b.mu
+// must be held.
 func (b *Budget) leaveFresh(r *Reservation) {
 	if _, grown := b.grown[r.number]; !grown {
 		b.fresh -= r.bytes
+		b.wake()
 	}
+}
+
+// wake lets all that wait look again. b.mu must be held.
+func (b *Budget) wake() {
+	close(b.freed)
+	b.freed = make(chan struct{})
 }
 
 // Release gives the bytes back. Only the first call counts.
@@ -164,6 +172,5 @@ func (r *Reservation) Release() {
 	b.leaveFresh(r)
 	b.used -= r.bytes
 	delete(b.grown, r.number)
-	close(b.freed)
-	b.freed = make(chan struct{})
+	b.wake()
 }

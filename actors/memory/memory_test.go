@@ -133,8 +133,20 @@ func TestRoomToGrow(t *testing.T) {
 		if _, err := b.Reserve(t.Context(), 10); !errors.Is(err, memory.ErrFull) {
 			t.Errorf("more than half for work that has not grown: %v", err)
 		}
-		if err := all[5].GrowTo(t.Context(), 100); err != nil {
+		begins := make(chan error, 1)
+		go func() {
+			_, err := b.Reserve(t.Context(), 10)
+			begins <- err
+		}()
+		synctest.Wait() // it waits
+		if err := all[5].GrowTo(t.Context(), 80); err != nil {
 			t.Errorf("no room to grow: %v", err)
+		}
+		if err := <-begins; err != nil {
+			t.Errorf("work that waited for others to grow: %v", err)
+		}
+		if err := all[6].GrowTo(t.Context(), 20); err != nil {
+			t.Error(err)
 		}
 		if _, err := b.Reserve(t.Context(), 10); err != nil {
 			t.Errorf("one that has grown counts: %v", err)
@@ -142,7 +154,7 @@ func TestRoomToGrow(t *testing.T) {
 		for _, r := range all {
 			r.Release()
 		}
-		if b.Used() != 10 {
+		if b.Used() != 20 { // of the two that began later
 			t.Errorf("%d bytes are left", b.Used())
 		}
 	})
