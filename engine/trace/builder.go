@@ -28,8 +28,8 @@ var (
 
 // Defaults of Limits. Of 6,320 recorded transactions, incidents among them, the largest has 3,797
 // frames, so each is kept whole with room for one more than twice as large. A frame costs about
-// 1.5 KB in an answer and more while it is analysed: beyond that only transactions made to cost
-// memory were seen, and of those no more than twice as many frames are kept.
+// 1.5 KB in an answer and more while it is analysed, so of a larger one no more than twice as many
+// frames are kept as begin the compression.
 const (
 	DefaultCompressAbove = 10_000
 	DefaultMaxDepth      = 1_100
