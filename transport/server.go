@@ -91,7 +91,7 @@ type Explainer interface {
 	Explain(ctx context.Context, job RunSpec) (*api.Result, error)
 }
 
-// Job is one analysis as the Explainer gets it.
+// RunSpec is one analysis as the Explainer gets it.
 type RunSpec struct {
 	ID      string // request id
 	Request api.Request
