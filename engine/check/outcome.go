@@ -395,8 +395,13 @@ func (a *attack) entryPoint(h *match) common.Address {
 		}
 	}
 	for _, i := range h.frames {
-		if x := a.frame(i); !a.f.Member(x.To) || x.Parent == nil {
-			return x.To
+		x := a.frame(i)
+		to := x.To
+		if to == ecrecover && x.Parent != nil { // a signature is brought to whoever has it checked
+			to = a.f.Context[x.Parent.Index]
+		}
+		if !a.f.Member(to) || x.Parent == nil {
+			return to
 		}
 	}
 	if len(h.calls) == 1 && !a.token(a.f.ExternalCalls[h.calls[0]].Target) {
