@@ -130,20 +130,23 @@ func disjoint(t *testing.T, c *assemble.Case) {
 	}
 }
 
+// priced is the evidence of a scene in which "realUSDC" is known to have six decimals.
+func priced(root *trace.Frame) *assemble.Evidence {
+	six := uint8(6)
+	ev := recorded.OfTree(1, "0x"+strings.Repeat("12", 32), treeOf(root))
+	ev.Tokens = map[common.Address]label.Token{who("realUSDC"): {Symbol: "USDC", Decimals: &six}}
+	return ev
+}
+
 // TestSeverityOfLoss: both sides of each amount, in dollars, from which a theft is graver.
 func TestSeverityOfLoss(t *testing.T) {
-	usdc := common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
-	places["realUSDC"] = usdc
-	t.Cleanup(func() { delete(places, "realUSDC") })
-	six := uint8(6)
 	f := func(want api.Severity, dollars int64, price *api.Decimal) {
 		t.Helper()
 		n := int(dollars * 1_000_000)
 		root := attackBy(call("vault", "put_1(uint256)", 1, take("realUSDC", "tool", "vault", 1)), call("vault", "get_1(uint256)", 1, pay("realUSDC", "tool", n+1)))
-		ev := recorded.OfTree(1, "0x"+strings.Repeat("12", 32), treeOf(root))
-		ev.Tokens = map[common.Address]label.Token{usdc: {Symbol: "USDC", Decimals: &six}}
+		ev := priced(root)
 		if price != nil {
-			ev.Prices = map[common.Address]assemble.Price{usdc: {USD: *price, Source: "test"}}
+			ev.Prices = map[common.Address]assemble.Price{who("realUSDC"): {USD: *price, Source: "test"}}
 		}
 		c := assemble.Build(ev)
 		if len(c.Result.Findings) != 1 || c.Result.Findings[0].Severity != want {

@@ -145,6 +145,9 @@ func TestChosenCall(t *testing.T) {
 	f("", attackBy(chosen(700), call("alice", "x_1()", call("z", "y_1()")))) // she acts here
 	other := call("router", "run_9(address,bytes)", "dai", calldata("transferFrom(address,address,uint256)", "alice", "carol", 700), take("dai", "alice", "carol", 700))
 	f("", attackBy(other)) // for somebody else
+	const move = "move_1(address,address,uint256)"
+	burn := moved(call("dai", move, "alice", "tool", 700), "alice", "tool", 700)
+	f("", attackBy(call("router", "run_9(address,bytes)", "dai", calldata(move, "alice", "tool", 700), burn))) // no right of hers was used
 	half := call("router", "run_9(address,bytes)", "usd", calldata("transferFrom(address,address,uint256)", "alice", "tool", 700), take("dai", "alice", "tool", 700))
 	f("", attackBy(half))                                                                       // the router chose the token
 	f("", attackBy(call("router", "run_9(address)", "dai", take("dai", "alice", "tool", 700)))) // and the words
@@ -189,8 +192,11 @@ func TestSignatures(t *testing.T) {
 	f("", claimed(loot, nobody))                                                      // paid before it asked
 	f("", claimed(nobody, recovering("alice", 1000), loot))                           // others signed
 	f("", claimed(nobody, view("alice", "isValidSignature(bytes32,bytes)", 1), loot)) // signed in another way
-	f("", claimed(recovering("", 7), loot))                                           // no signature of the caller
-	f("", claimed(nobody, pay("dai", "alice", 500)))                                  // somebody else is paid
+	half := func(r, v int) *trace.Frame { return attackBy(call("vault", claim, r, v, nobody, loot)) }
+	f("", half(1002, 7)) // only half of the signature is the caller's
+	f("", half(7, 1003))
+	f("", claimed(recovering("", 7), loot))          // no signature of the caller
+	f("", claimed(nobody, pay("dai", "alice", 500))) // somebody else is paid
 	f("", claimed(nobody, pay("dai", "tool", 0)))
 	f("", claimed(nobody, loot, take("dai", "tool", "vault", 500))) // given back
 	f("", attackBy(nobody, call("vault", claim, 1002, 1003, loot))) // the party asked

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/assemble"
 	"txlens/engine/check"
 	"txlens/engine/trace"
 )
@@ -106,6 +107,10 @@ func TestSharesOfDrains(t *testing.T) {
 	f("", limited, to("thief", 1000))
 	f("signed_drain!", limited, to("thief", 800), to("partner", 200), permit("usdc", "bob", "tool", word(big.NewInt(1000))), take("usdc", "bob", "thief", 800), take("usdc", "bob", "partner", 200))
 
+	// A payment that she signed too explains where it went.
+	f("", right, call("usdc", receiveSigned, "alice", "tool", 900, 0, 9, 1, 27, 1, 2, recovers("alice"), pay("usdc", "tool", 900)), to("thief", 700), to("partner", 300))
+	f("", right, recovers("alice"), to("thief", 700), to("partner", 300)) // so does an order
+
 	// Approvals of earlier transactions: split alike, or three assets of one owner.
 	of := func(token, to string, n int) *trace.Frame { return take(token, "alice", to, n) }
 	f("split_takings!", of("usdc", "thief", 800), of("usdc", "partner", 200), of("dai", "thief", 800))
@@ -183,4 +188,69 @@ func TestClaimOfHalf(t *testing.T) {
 	}
 	g("signed_drain!", 1050)
 	g("", 1051)
+
+	// Where the loot was split the rest of the balance clears nobody.
+	split := attackBy(permit("usdc", "alice", "tool", word(big.NewInt(1000))), take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200))
+	if got := allFired(withAnswers(split, "", answer{"balanceOf(address)", "usdc", "alice", check.Before, []int64{20000}})); got != "signed_drain" {
+		t.Errorf("split: %q", got)
+	}
+}
+
+// TestWhoLostMost: of several that lost, the one that lost most in dollars is the victim,
+// in whatever order they paid.
+func TestWhoLostMost(t *testing.T) {
+	f := func(want string, first, second int) {
+		t.Helper()
+		parts := times(5, func(i int) *trace.Frame { return creates("part" + string(rune('a'+i))) })
+		loot := all(call("vault", "x_1()", pay("realUSDC", "tool", first)), call("bank", "x_1()", pay("realUSDC", "tool", second)))
+		c := assemble.Build(priced(attackBy(lent(5000, 5000, all(parts, loot)...))))
+		if got := named(c.Result.Findings[0].Victim...); got != want {
+			t.Errorf("lost %s, want %s", got, want)
+		}
+	}
+	f("vault", 900_000_000, 100_000_000)
+	f("bank", 100_000_000, 900_000_000)
+	f("vault", 500_000_000, 500_000_000) // the first of equals
+}
+
+// TestBookedDebts: a debt that is booked explains what was borrowed, in whatever order the
+// two are done.
+func TestBookedDebts(t *testing.T) {
+	f := firing(t)
+	borrow := func(inside ...*trace.Frame) *trace.Frame {
+		x := call("lender", "borrow(uint256)", 1)
+		x.Children = inside
+		return attackBy(all(x, fillers(3))...)
+	}
+	f("", borrow(pay("dai", "tool", 9000), minted("debt", "tool", 9000)))
+	f("", borrow(minted("debt", "tool", 9000), pay("dai", "tool", 9000)))
+	f("unpaid robbed_by_others", borrow(minted("debt", "alice", 9000), pay("dai", "tool", 9000)))
+	f("unpaid robbed_by_others", borrow(pay("debt", "tool", 9000), pay("dai", "tool", 9000)))
+}
+
+// TestVotes: functions that vote or propose, with what was borrowed.
+func TestVotes(t *testing.T) {
+	f := fire(t, "flash_vote")
+	win := call("vault", "give_1()", pay("dai", "tool", 5000))
+	on := func(fn string) *trace.Frame { return attackBy(lent(5000, 5000, call("council", fn, 1, 1), win)) }
+	f("x", on("castVote(uint256,uint8)"))
+	f("", on("delegate(address)"))
+	f("", on("withdraw(uint256)"))
+}
+
+// TestPulledByEntry: the contract that the sender called made the call that the sender wrote,
+// by a right that others had given it. Only where anybody may do so it is theirs to blame.
+func TestPulledByEntry(t *testing.T) {
+	const run = "run_9(address,bytes)"
+	f := func(want, to string, list ...reply) {
+		t.Helper()
+		root := call("router", run, "dai", calldata("transferFrom(address,address,uint256)", "alice", to, 700), take("dai", "alice", to, 700))
+		if got := allFired(replied(evidenceOf(root), list...)); got != want {
+			t.Errorf("to %s: got %q, want %q", to, got, want)
+		}
+	}
+	f("pull_embedded!", "sender", open(run))
+	f("", "sender", reply{run, nil}) // the sender has a right to it
+	f("pull_embedded", "sender")     // not known
+	f("", "carol", open(run))        // for somebody else
 }
