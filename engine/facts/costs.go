@@ -118,22 +118,7 @@ func (c *costFinder) operations() {
 			paymasters[o.Account] = append(paymasters[o.Account], o.Paymaster)
 		}
 	}
-	if phases != nil {
-		for i := range c.Flow.Moves {
-			m := &c.Flow.Moves[i]
-			if m.Frame < 0 || m.Frame >= len(phases) || m.Kind == flow.MoveFee {
-				continue
-			}
-			switch p := phases[m.Frame]; {
-			case p == phasePaymaster, p == phaseValidation && entry[m.To]:
-				c.move(CostPrefund, i)
-			case p == phaseNone && account[m.From] && entry[m.To] && len(c.Tree.Frames[m.Frame].Input) == 0:
-				c.move(CostPrefund, i) // a deposit for later is a call, or a part of the operation
-			case p == phasePayout:
-				c.move(CostPayout, i)
-			}
-		}
-	}
+	c.coinOfOperations(entry, account)
 	for i := range c.Flow.Transfers {
 		t := &c.Flow.Transfers[i]
 		if !c.payable(t) {
@@ -147,6 +132,25 @@ func (c *costFinder) operations() {
 		}
 		if Contains(paymasters[t.From], t.To) {
 			c.transfer(CostPaymaster, i)
+		}
+	}
+}
+
+// coinOfOperations are the costs that are paid in the native coin, which the phases of the frames
+// tell; without a trace there are none.
+func (c *costFinder) coinOfOperations(entry, account map[common.Address]bool) {
+	for i := range c.Flow.Moves {
+		m := &c.Flow.Moves[i]
+		if m.Frame < 0 || m.Frame >= len(c.framePhases) || m.Kind == flow.MoveFee {
+			continue
+		}
+		switch p := c.framePhases[m.Frame]; {
+		case p == phasePaymaster, p == phaseValidation && entry[m.To]:
+			c.move(CostPrefund, i)
+		case p == phaseNone && account[m.From] && entry[m.To] && len(c.Tree.Frames[m.Frame].Input) == 0:
+			c.move(CostPrefund, i) // a deposit for later is a call, or a part of the operation
+		case p == phasePayout:
+			c.move(CostPayout, i)
 		}
 	}
 }
@@ -241,16 +245,24 @@ func (c *costFinder) refundCall(f *trace.Frame, safe common.Address) *trace.Fram
 		if calls == 1 || x.Kind != trace.Call || x.From != safe || x.Status != trace.OK { // the first one is the Safe's own transaction
 			continue
 		}
-		switch {
-		case gasToken == (common.Address{}) && x.To == to && len(x.Input) == 0 && !x.Value.IsZero():
+		if paysTo(x, gasToken, to) {
 			last = x
-		case gasToken != (common.Address{}) && x.To == gasToken && evmsig.SelTransfer.Begins(x.Input) && len(x.Input) >= 68:
-			if payee, ok := evmsig.Address(x.Input[4:36]); ok && payee == to {
-				last = x
-			}
 		}
 	}
 	return last
+}
+
+// paysTo reports whether a call does nothing but send an account coin, or a token where one is
+// named.
+func paysTo(x *trace.Frame, token, to common.Address) bool {
+	if token == (common.Address{}) {
+		return x.To == to && len(x.Input) == 0 && !x.Value.IsZero()
+	}
+	if x.To != token || !evmsig.SelTransfer.Begins(x.Input) || len(x.Input) < 68 {
+		return false
+	}
+	payee, ok := evmsig.Address(x.Input[4:36])
+	return ok && payee == to
 }
 
 // feeTokens are the transfers by which a chain takes its fee in a token: logs that no call

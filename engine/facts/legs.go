@@ -74,6 +74,11 @@ func (a *Reading) origins(addr common.Address, out, in []Leg) {
 		}
 	}
 	a.shares(addr, out, in)
+	a.coinPeers(addr, out, in)
+}
+
+// coinPeers fills the peers of the legs in native coin, which come first.
+func (a *Reading) coinPeers(addr common.Address, out, in []Leg) {
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Kind == flow.MoveFee {

@@ -102,22 +102,31 @@ func (a *Reading) findPhases() []phase {
 		if f.Kind != trace.Call || !entry[f.From] || !f.HasTo || in > phaseRun {
 			continue
 		}
-		switch {
-		case f.To == f.From:
-			list[f.Index] = phaseRun
+		list[f.Index] = phaseOf(f, in, account[f.To], paymaster[f.To])
+		if f.To == f.From {
 			runs = append(runs, f)
-		case paymaster[f.To] && !(in == phaseRun && account[f.To]):
-			list[f.Index] = phasePaymaster
-		case account[f.To] && in == phaseRun:
-			list[f.Index] = phaseAction
-		case account[f.To] && len(f.Input) >= 4:
-			list[f.Index] = phaseValidation
-		case in == phaseNone && len(f.Input) == 0 && f.Parent != nil:
-			list[f.Index] = phasePayout
 		}
 	}
 	a.placeOperations(runs)
 	return list
+}
+
+// phaseOf is the phase of a call by an entry point, within another phase, to an account or a
+// paymaster of an operation or to neither.
+func phaseOf(f *trace.Frame, in phase, account, paymaster bool) phase {
+	switch {
+	case f.To == f.From:
+		return phaseRun
+	case paymaster && !(in == phaseRun && account):
+		return phasePaymaster
+	case account && in == phaseRun:
+		return phaseAction
+	case account && len(f.Input) >= 4:
+		return phaseValidation
+	case in == phaseNone && len(f.Input) == 0 && f.Parent != nil:
+		return phasePayout
+	}
+	return in
 }
 
 // placeOperations gives each operation its frame, where there is one for each.
