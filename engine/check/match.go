@@ -146,27 +146,6 @@ func (a *attack) frame(i int) *trace.Frame { return a.f.Tree.Frames[i] }
 // callFrame is the frame of an external call.
 func (a *attack) callFrame(d int) *trace.Frame { return a.frame(a.f.ExternalCalls[d].Frame) }
 
-// many are contracts that keep the assets of many pools: to pay and be paid the same asset
-// proves nothing there.
-var many = func() map[common.Address]bool {
-	out := map[common.Address]bool{}
-	for _, s := range []string{
-		"0xBA12222222228d8Ba445958a75a0704d566BF2C8", // Balancer v2 vault
-		"0xbA1333333333a1BA1108E8412f11850A5C319bA9", // Balancer v3 vault
-		"0x000000000004444c5dc75cB358380D2e3dE08A90", // Uniswap v4 pool manager, Ethereum
-		"0x28e2Ea090877bF75740558f6BFB36A5ffeE9e9dF", // Uniswap v4 pool manager, BNB chain
-		"0x238a358808379702088667322f80aC48bAd5e6c4", // Pancake infinity vault
-		"0x1E0447b19BB6EcFdAe1e4AE1694b0C3659614e4e", // dYdX solo margin
-		"0xBBBBBbbBBb9cC5e90e3b3Af64bdAF62C37EEFFCb", // Morpho
-		"0x52Aa899454998Be5b000Ad077a46Bbe360F4e497", // Fluid liquidity
-		"0x2F9EC37d6CcFFf1caB21733BdaDEdE11c823cCB0", // Bancor network
-		"0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7", // Curve 3pool
-	} {
-		out[common.HexToAddress(s)] = true
-	}
-	return out
-}()
-
 // exceeds reports whether n is more than percent hundredths of base.
 func exceeds(n, base *big.Int, percent int64) bool {
 	return new(big.Int).Mul(n, big.NewInt(100)).Cmp(new(big.Int).Mul(base, big.NewInt(percent))) > 0

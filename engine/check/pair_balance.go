@@ -126,7 +126,7 @@ func (a *attack) pairOffStack() (out []match) {
 	seen := 0
 	for i := range a.f.Trades {
 		t := &a.f.Trades[i]
-		if many[t.Pool] || last[t.Pool] != i || seen == maxPools {
+		if a.l.Registry.Shared(t.Pool) || last[t.Pool] != i || seen == maxPools {
 			continue
 		}
 		seen++

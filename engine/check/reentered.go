@@ -52,7 +52,7 @@ func (a *attack) callbackAround(i int) int {
 
 // passive are targets and functions of which a second call means nothing.
 func (a *attack) passive(d *facts.ExternalCall) bool {
-	return evmsig.TokenFunctions[d.Selector] || many[d.Target] || d.Target == a.wrapped()
+	return evmsig.TokenFunctions[d.Selector] || a.l.Registry.Shared(d.Target) || d.Target == a.wrapped()
 }
 
 // ownShares reports whether an external call transfers tokens of a contract that pays the cluster here

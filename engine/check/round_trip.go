@@ -20,7 +20,7 @@ func (a *attack) roundTrips() (out []match) {
 		return nil
 	}
 	for i, r := range a.f.RoundTrips() {
-		if many[r.Pool] || i >= maxPools {
+		if a.l.Registry.Shared(r.Pool) || i >= maxPools {
 			continue
 		}
 		h := match{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, calls: []int{r.First, r.Last},
@@ -73,7 +73,7 @@ func (a *attack) custom(i int) bool {
 	if d.Into >= 0 || evmsig.TokenFunctions[d.Selector] || evmsig.AssetFunctions[d.Selector] ||
 		a.calledLike(i, trading) || a.calledLike(i, viewing) ||
 		a.f.Lends(d.Target) ||
-		many[d.Target] ||
+		a.l.Registry.Shared(d.Target) ||
 		evmsig.LeavePool[d.Selector] ||
 		len(a.callFrame(i).Input) < 4 {
 		return false

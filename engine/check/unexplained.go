@@ -46,7 +46,7 @@ func (a *attack) unpaid() (out []match) {
 		return nil
 	}
 	for _, l := range a.unpaidLossCandidates() {
-		if v := l.Address; !many[v] {
+		if v := l.Address; !a.l.Registry.Shared(v) {
 			out = append(
 				out,
 				match{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, calls: a.callsOf(a.paidBy(v)), position: l.Lost[0]},
@@ -65,7 +65,7 @@ func (a *attack) robbedByOthers() []match {
 	seen := map[common.Address]bool{}
 	for i := range a.f.Moves {
 		v, token := a.f.Moves[i].From, a.f.Moves[i].Key.Token
-		if seen[v] || v == token || v == a.wrapped() || many[v] || !a.f.RanCode(v) {
+		if seen[v] || v == token || v == a.wrapped() || a.l.Registry.Shared(v) || !a.f.RanCode(v) {
 			continue
 		}
 		seen[v] = true

@@ -42,7 +42,7 @@ func (a *attack) inAndOut() (out []match) {
 	}
 	for i := range a.f.LossCandidates {
 		v := &a.f.LossCandidates[i]
-		if many[v.Address] {
+		if a.l.Registry.Shared(v.Address) {
 			continue
 		}
 		for _, p := range v.Lost {
@@ -119,7 +119,8 @@ func (a *attack) depositWithdraw() (out []match) {
 	var order []account
 	for i := range a.f.ExternalCalls {
 		d := &a.f.ExternalCalls[i]
-		if d.Nested || d.Into >= 0 || many[d.Target] || evmsig.TokenFunctions[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
+		if d.Nested || d.Into >= 0 || a.l.Registry.Shared(d.Target) ||
+			evmsig.TokenFunctions[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
 			continue
 		}
 		k, n, ok := a.onlyAsset(i)

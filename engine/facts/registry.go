@@ -79,6 +79,7 @@ type Registry struct {
 	frames      map[[4]byte]*EventRule // calls that stand in for events where logs are missing
 	Payloads    map[[4]byte]Payload    // functions that carry other calls
 	Deployments map[common.Address][]deployment
+	shared      map[common.Address]bool
 	factories   []factory
 }
 
@@ -94,7 +95,8 @@ var tables = sync.OnceValue(func() *Registry {
 
 func NewRegistry(list []*protocol.Protocol) (*Registry, error) {
 	r := &Registry{Events: map[common.Hash][]*EventRule{}, Calls: map[[4]byte]*CallRule{}, Callbacks: map[[4]byte]*CallRule{},
-		frames: map[[4]byte]*EventRule{}, Payloads: map[[4]byte]Payload{}, Deployments: map[common.Address][]deployment{}}
+		frames: map[[4]byte]*EventRule{}, Payloads: map[[4]byte]Payload{}, Deployments: map[common.Address][]deployment{},
+		shared: map[common.Address]bool{}}
 	for _, p := range list {
 		for i := range p.Signatures {
 			if err := r.add(p, &p.Signatures[i]); err != nil {
@@ -204,9 +206,16 @@ func (r *Registry) deploy(p *protocol.Protocol, c *protocol.Contract) {
 	if p.Kind == protocol.Group {
 		return // says nothing of a protocol
 	}
+	if c.Shared {
+		r.shared[c.Address] = true
+	}
 	r.Deployments[c.Address] = append(r.Deployments[c.Address],
 		deployment{label.Label{Name: c.Name, Category: c.Category, Protocol: p.Slug, Source: "rules"}, c.Chains})
 }
+
+// Shared reports whether a contract keeps the assets of many pools or accounts: to pay and be
+// paid the same asset proves nothing there.
+func (r *Registry) Shared(a common.Address) bool { return r.shared[a] }
 
 // Event finds the row for a log: the one with its exact count of indexed arguments,
 // else one that takes any. Equal texts with other layouts are other events.

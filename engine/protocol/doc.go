@@ -22,7 +22,8 @@
 //
 // CHAINS are slugs separated by commas, or * for every chain. A contract is labelled
 // in results; a deployment only attributes the address to the protocol when a rule asks.
-// Addresses have the checksum of EIP-55. A factory deploys pools by CREATE2, which emit
+// An indented line "shared" below a contract says that it keeps the assets of many pools or
+// accounts. Addresses have the checksum of EIP-55. A factory deploys pools by CREATE2, which emit
 // the events of FAMILY; FEES are the tiers that are part of a pool's salt, or "-".
 //
 // A DECLARATION is written as in Solidity, with the argument names that the contract

@@ -15,7 +15,8 @@ import (
 type parser struct {
 	*Protocol
 	args    []argument // of the last declaration
-	further bool       // an indented line may follow
+	further bool       // an indented line about a declaration may follow
+	about   *Contract  // that an indented line may be about; nil: none
 }
 
 // Parse reads the text of a file. The package comment describes the format.
@@ -55,6 +56,10 @@ func (p *parser) defaults() {
 
 func (p *parser) line(line string) error {
 	if line[0] == '\t' {
+		if p.about != nil && line[1:] == "shared" {
+			p.about.Shared = true
+			return nil
+		}
 		if !p.further {
 			return fmt.Errorf("indented line without a declaration above it")
 		}
@@ -62,7 +67,7 @@ func (p *parser) line(line string) error {
 		return p.more(&p.Signatures[len(p.Signatures)-1], word, rest)
 	}
 	word, rest, _ := strings.Cut(line, " ")
-	p.further = false
+	p.further, p.about = false, nil
 	switch word {
 	case "name":
 		p.Name = rest
@@ -125,6 +130,7 @@ func (p *parser) contract(rest string, unlabelled bool) error {
 		return err
 	}
 	p.Contracts = append(p.Contracts, contract)
+	p.about = &p.Contracts[len(p.Contracts)-1]
 	return nil
 }
 

@@ -42,6 +42,7 @@ type Contract struct {
 	Category   string
 	Name       string
 	Unlabelled bool // attributes the address without naming it in results
+	Shared     bool // keeps the assets of many pools or accounts
 }
 
 // Factory deploys pools by CREATE2, so that the address of a pool proves its factory.

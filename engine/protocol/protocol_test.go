@@ -237,6 +237,7 @@ func TestParse(t *testing.T) {
 	p, err := Parse("some_dex", strings.Join([]string{
 		"# A comment.", "", "name Some Dex", "aliases somedex some_dex_v0", "forked", "rollup",
 		"contract ethereum,base 0x00000000000000000000000000000000000000AA dex Some Dex: A long name",
+		"\tshared",
 		"deployment * 0x00000000000000000000000000000000000000AA dex Some Dex: Router",
 		"factory uniswap_v2 ethereum 0x00000000000000000000000000000000000000AA 0x00000000000000000000000000000000000000000000000000000000000000bb 100,500",
 		"event Bought(address indexed buyer:trader, (uint256 paid, uint256 got) sums)",
@@ -251,7 +252,7 @@ func TestParse(t *testing.T) {
 	if p.Name != "Some Dex" || !p.Forked || !p.Rollup || p.Kind != Named || !slices.Equal(p.Aliases, []string{"somedex", "some_dex_v0"}) || len(p.Signatures) != 5 {
 		t.Fatalf("%+v", p)
 	}
-	if c := p.Contracts[0]; !slices.Equal(c.Chains, []uint64{1, 8453}) || c.Address != aa || c.Category != "dex" || c.Name != "Some Dex: A long name" || c.Unlabelled {
+	if c := p.Contracts[0]; !slices.Equal(c.Chains, []uint64{1, 8453}) || c.Address != aa || c.Category != "dex" || c.Name != "Some Dex: A long name" || c.Unlabelled || !c.Shared || p.Contracts[1].Shared {
 		t.Errorf("contract %+v", c)
 	}
 	if c := p.Contracts[1]; c.Chains != nil || !c.Unlabelled {
@@ -306,6 +307,9 @@ func TestParseRefuses(t *testing.T) {
 	f("no declaration", "event A")
 	f("indexed argument of a function", "function a(uint256 indexed b)")
 	f("columns", "contract ethereum "+address+" dex")
+	f("indented line without", "contract ethereum "+address+" dex X\n\town")
+	f("indented line without", "name X\n\tshared")
+	f("indented line without", "contract ethereum "+address+" dex X\naliases a\n\tshared")
 	f("unknown chain", "contract nowhere "+address+" dex X")
 	f("read address", "contract ethereum 0xaa dex X")
 	f("unknown chain", "factory x nowhere "+address+" 0x00 -")
