@@ -147,3 +147,17 @@ func TestPaidTwice(t *testing.T) {
 	f("", 5, 5, put(1000), again(500)) // no more than it put in
 	f(robbed, 5, 5, put(999), again(500))
 }
+
+// TestPaidForNoShares: three withdrawals that took no shares are no rounding by chance.
+func TestPaidForNoShares(t *testing.T) {
+	f := func(want string, shares ...int) {
+		t.Helper()
+		findingOf(t, built(attackBy(times(len(shares), func(i int) *trace.Frame {
+			x := call("vault", "withdraw(uint256)", i, pay("dai", "tool", 500))
+			return emits(x, "Withdraw(address,address,address,uint256,uint256)", []string{"tool", "tool", "tool"}, 500, shares[i])
+		})...)), api.PrecisionLoss, "", want)
+	}
+	f("precision_loss confirmed low: lost vault; faulty vault; gained sender tool", 0, 0, 0)
+	f("", 0, 0)
+	f("", 0, 0, 1)
+}

@@ -16,6 +16,7 @@ import (
 	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // Checks that ask the state around the transaction, or read its storage, each guard with its
@@ -297,4 +298,27 @@ func TestDrainedPart(t *testing.T) {
 	const ether = 1_000_000_000_000_000_000
 	f(true, ether, ether, 1_000_100, out("tool", ether))
 	f(false, ether, ether, 1_000_000, out("tool", ether)) // ten thousand dollars are no more than that
+}
+
+// TestDrainedSupply: without a price all of a token that a contract had matters from 6 % of
+// the supply on.
+func TestDrainedSupply(t *testing.T) {
+	f := func(want bool, list ...reply) {
+		t.Helper()
+		ev := evidenceOf(attackBy(call("vault", "get_1()", pay("dai", "tool", 1000))))
+		slot := crypto.Keccak256Hash(account("vault"), make([]byte, 32))
+		at := func(n int64) map[common.Address]*ethrpc.Account {
+			return map[common.Address]*ethrpc.Account{who("dai"): {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(n))}}}
+		}
+		ev.Diff = &ethrpc.StateDiff{Pre: at(1000), Post: at(0)}
+		c := replied(ev, list...)
+		if got := slices.ContainsFunc(c.Triage.Flags, func(r verdict.Risk) bool { return r.Flag == verdict.Drain }); got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	supply := func(n int64) reply { return reply{"totalSupply()", word(big.NewInt(n))} }
+	f(true, supply(16_666))
+	f(false, supply(16_667))
+	f(false, supply(0))
+	f(false) // not known
 }

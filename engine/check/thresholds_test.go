@@ -35,6 +35,13 @@ func TestThresholds(t *testing.T) {
 	f("", trip(52600, 10500)) // at a worse rate than it bought
 	f("", trip(50000, 10000))
 
+	f = fire(t, "unbacked_sale") // a thousandth
+	sold := func(n int) *trace.Frame {
+		return creates("tool", all(call("bank", "buy_1()", pay("mkr", "tool", 5000), take("dai", "tool", "bank", 600)), swapped("pool", "mkr", n, "dai", 900))...)
+	}
+	f("", sold(5005))
+	f("x", sold(5006))
+
 	f = fire(t, "absurd_return") // three times
 	rich := func(back int) *trace.Frame {
 		return attackBy(lent(5000, 5000, all(swapped("pool", "dai", 1000, "mkr", 7000), call("vault", "turn_1()", take("mkr", "tool", "vault", 7000), pay("dai", "tool", back)))...))
@@ -253,4 +260,12 @@ func TestPulledByEntry(t *testing.T) {
 	f("", "sender", reply{run, nil}) // the sender has a right to it
 	f("pull_embedded", "sender")     // not known
 	f("", "carol", open(run))        // for somebody else
+
+	root := call("router", run, "dai", calldata("transferFrom(address,address,uint256)", "alice", "sender", 700), take("dai", "alice", "sender", 700))
+	c := replied(evidenceOf(root), open(run))
+	disjoint(t, c)
+	const want = "arbitrary_call confirmed high: lost alice; faulty router; gained sender"
+	if len(c.Result.Findings) != 1 || roles(&c.Result.Findings[0]) != want { // the router is no attacker
+		t.Errorf("%+v, want %s", c.Result.Findings, want)
+	}
 }
