@@ -82,16 +82,21 @@ func Tokens(
 }
 
 // silentToken is the contract that the transaction asked to move tokens and that logged
-// nothing.
+// nothing; of a failed transaction, whose logs are undone, also one that it asked to allow them.
 func silentToken(tx *ethrpc.Transaction, rc *ethrpc.Receipt) (a common.Address, ok bool) {
-	if tx.To == nil || rc.Status != nil && *rc.Status == 0 {
+	if tx.To == nil {
 		return a, false
 	}
 	switch evmsig.Called(tx.Input) {
 	case evmsig.SelTransfer, evmsig.SelTransferFrom, evmsig.SelMint, evmsig.SelBurn, evmsig.SelBurnOf, evmsig.SelBurnFrom:
-		return *tx.To, !slices.ContainsFunc(rc.Logs, func(l ethrpc.Log) bool { return l.Address == *tx.To })
+	case evmsig.SelApprove, evmsig.SelIncreaseAllowance, evmsig.SelDecreaseAllowance, evmsig.SelIncreaseApproval, evmsig.SelDecreaseApproval:
+		if rc.Status == nil || *rc.Status != 0 {
+			return a, false
+		}
+	default:
+		return a, false
 	}
-	return a, false
+	return *tx.To, !slices.ContainsFunc(rc.Logs, func(l ethrpc.Log) bool { return l.Address == *tx.To })
 }
 
 // ask asks contracts for their names.

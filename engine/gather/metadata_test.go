@@ -11,6 +11,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
+	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -122,12 +123,61 @@ func TestSilentToken(t *testing.T) {
 	f("transfer", true, call(evmsig.SelTransfer), nil)
 	f("burn", true, call(evmsig.SelBurn), nil)
 	f("another function", false, call(evmsig.SelApprove), nil)
-	failed := uint64(0)
-	f("a failed transaction", false, call(evmsig.SelTransfer), func(_ *ethrpc.Transaction, rc *ethrpc.Receipt) { rc.Status = &failed })
+	status := func(n uint64) func(*ethrpc.Transaction, *ethrpc.Receipt) {
+		return func(_ *ethrpc.Transaction, rc *ethrpc.Receipt) { rc.Status = &n }
+	}
+	for _, s := range []evmsig.Selector{evmsig.SelTransfer, evmsig.SelTransferFrom, evmsig.SelBurn} {
+		f("a failed movement", true, call(s), status(0))
+		f("a movement", true, call(s), status(1))
+	}
+	for _, s := range []evmsig.Selector{evmsig.SelApprove, evmsig.SelIncreaseAllowance, evmsig.SelDecreaseAllowance,
+		evmsig.SelIncreaseApproval, evmsig.SelDecreaseApproval} {
+		f("a failed approval", true, call(s), status(0))
+		f("an approval", false, call(s), status(1))
+	}
+	f("a failed call of another function", false, []byte{1, 2, 3, 4}, status(0))
+	f("a failed call without a selector", false, nil, status(0))
+	f("a failed creation", false, call(evmsig.SelTransfer), func(tx *ethrpc.Transaction, rc *ethrpc.Receipt) { tx.To, rc.Status = nil, new(uint64) })
 	f("a creation", false, call(evmsig.SelTransfer), func(tx *ethrpc.Transaction, _ *ethrpc.Receipt) { tx.To = nil })
 	f("with a log", false, call(evmsig.SelTransfer), func(_ *ethrpc.Transaction, rc *ethrpc.Receipt) {
 		rc.Logs = []ethrpc.Log{{Address: common.Address{2}, Topics: []common.Hash{{9}}}}
 	})
+}
+
+// TestFailedTokenCalls: the token of a failed call is told by its symbol and decimals; one that
+// imitates another, or that a recording knows nothing of, is told as everywhere else.
+func TestFailedTokenCalls(t *testing.T) {
+	f := func(id uint64, input []byte, symbols map[common.Address]string, want string) {
+		t.Helper()
+		ch, _ := chain.ByID(id)
+		plain := *ch
+		plain.Multicall3 = nil
+		s := scene.New(&scene.Vault, 0, input).Fail("execution reverted")
+		in := s.Facts(t)
+		in.Chain = &plain
+		block := uint64(7)
+		in.Tx.BlockNumber = &block
+		tokens, err := Tokens(t.Context(), naming{symbols: symbols, block: block}, &plain, in.Tx, in.Receipt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Tokens = tokens
+		if got := scene.Judge(in).Summary; got != "Failed attempt to "+want+": reverted without a reason" {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	is := func(symbol string) map[common.Address]string { return map[common.Address]string{scene.Vault: symbol} }
+	transfer := scene.Input("transfer(address,uint256)", scene.Friend, 7_000_000)
+	moved := scene.Input("transferFrom(address,address,uint256)", scene.Bot, scene.Friend, 7_000_000)
+	approve := scene.Input("approve(address,uint256)", scene.Friend, 7_000_000)
+	raised := scene.Input("increaseAllowance(address,uint256)", scene.Friend, 7_000_000)
+	f(1, transfer, is("DFL"), `send 7 "DFL" (0x7a17…7a17) to 0xf00d…f00d`)
+	f(10, moved, is("DFL"), `send 7 "DFL" (0x7a17…7a17) from 0xb070…b070 to 0xf00d…f00d`)
+	f(137, approve, is("DFL"), `allow 0xf00d…f00d to spend 7 "DFL" (0x7a17…7a17)`)
+	f(56, raised, is("DFL"), `raise the allowance of 0xf00d…f00d by 7 "DFL" (0x7a17…7a17)`)
+	f(1, transfer, is("USDC"), `send 7 "USDC" (imitation, 0x7a17…7a17) to 0xf00d…f00d`)
+	f(1, transfer, is("USDС"), `send 7 "USDС" (imitation, 0x7a17…7a17) to 0xf00d…f00d`) // with a Cyrillic letter
+	f(1, transfer, nil, `transfer through 0x7a17…7a17`)
 }
 
 // TestTokenEmitters: contracts whose events move tokens, in whatever form, are asked for their names.
@@ -164,6 +214,8 @@ func (n naming) Call(_ context.Context, _ *chain.Chain, to common.Address, data 
 		return nil, &upstream.Error{Kind: upstream.KindNoState}
 	case evmsig.SelSymbol.Begins(data):
 		return common.RightPadBytes([]byte(symbol), 32), nil
+	case evmsig.SelDecimals.Begins(data):
+		return common.LeftPadBytes([]byte{6}, 32), nil
 	}
 	return nil, &upstream.Error{Kind: upstream.KindReverted}
 }
