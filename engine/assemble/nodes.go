@@ -7,8 +7,6 @@ import (
 	"txlens/engine/decode"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
-
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // trace writes prettyTrace, rawTrace and prettyTraceMeta.
@@ -180,12 +178,12 @@ func (b *builder) mismatches() (notes []string) {
 		if i == most {
 			return append(notes, "state diff: "+itoa(len(b.flow.Mismatches)-most)+" more differences")
 		}
-		notes = append(
-			notes,
-			"state diff: "+common.Address(
-				m.Address,
-			).Hex()+" moved "+m.Recorded.String()+" wei by the node's account, "+m.Ledger.String()+" by trace and receipt",
-		)
+		note := "state diff: " + m.Address.Hex() + " moved " + m.Recorded.String() + " wei by the node's account, " +
+			m.Ledger.String() + " by trace and receipt"
+		if m.Followed {
+			note += "; its balance is that of the state"
+		}
+		notes = append(notes, note)
 	}
 	return notes
 }

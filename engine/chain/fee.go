@@ -36,6 +36,16 @@ type FeeRule struct {
 	RecipientsKnown bool
 }
 
+// Vault reports whether an account of the chain itself collects parts of the fee.
+func (r *FeeRule) Vault(a common.Address) bool {
+	for _, p := range [...]*common.Address{r.Collector, r.BaseFeeVault, r.L1FeeVault, r.OperatorFeeVault} {
+		if p != nil && *p == a {
+			return true
+		}
+	}
+	return false
+}
+
 // Collector is the kind of account of FeeRule.Collector.
 type Collector int
 

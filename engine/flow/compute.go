@@ -16,7 +16,7 @@ type Input struct {
 	Receipt   *ethrpc.Receipt
 	Block     *ethrpc.Block
 	Tree      *trace.Tree
-	Diff      *ethrpc.StateDiff // compared with the result; the result does not depend on it, except that proven fakes are left out
+	Diff      *ethrpc.StateDiff // compared with the result, which follows it where accounts differ
 	Succeeded bool              // outcome of the whole transaction
 	NoLogs    bool              // the logs are not available: transfers are read from calls
 	LogsOnly  bool              // Receipt contains only the logs of the trace: the fee is unknown
@@ -73,6 +73,7 @@ func Compute(in Input) *Flow {
 	c.fees()
 	c.lost()
 	c.reconcile()
+	c.followState()
 	c.splitFee()
 	c.check()
 	c.observe()

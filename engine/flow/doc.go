@@ -4,7 +4,8 @@
 //
 // Native coin comes from the call frames, the fee from receipt, block and the
 // chain's chain.FeeRule, tokens from the logs. No state diff is needed; where the
-// node gives one it is compared (Flow.Mismatches) and corrects nothing. The rules:
+// node gives one it is compared (Flow.Mismatches), and balances of native coin
+// follow it unless only the fee is in question. The rules:
 //
 //   - A frame moves its value when it and all its ancestors succeeded and it is a
 //     CALL or a creation. CALLCODE, DELEGATECALL and STATICCALL move nothing.

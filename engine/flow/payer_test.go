@@ -32,9 +32,9 @@ func TestFeePayerFromDiff(t *testing.T) {
 	f(8217, side{carol: wei(20000)}, side{carol: wei(10000)}, carol, "carol -10000", 0)
 	f(250, side{carol: wei(20000), bob: wei(1)}, side{carol: wei(10000), bob: wei(9001)}, carol, "carol -10000 | bob* +9000", 0)
 	f(8217, side{alice: wei(20000)}, side{alice: wei(10000)}, alice, "alice -10000", 0)
-	f(8217, side{carol: wei(20000)}, side{carol: wei(10001)}, alice, "alice -10000", 2)                                       // not all of it
-	f(8217, side{carol: wei(20000), bob: wei(20000)}, side{carol: wei(10000), bob: wei(10000)}, alice, "alice -10000", 3)     // both cannot be
-	f(8217, side{alice: wei(20000), carol: wei(20000)}, side{alice: wei(10000), carol: wei(10000)}, alice, "alice -10000", 1) // it paid for something else
+	f(8217, side{carol: wei(20000)}, side{carol: wei(10001)}, alice, "alice -10000", 2)                                                      // not all of it
+	f(8217, side{carol: wei(20000), bob: wei(20000)}, side{carol: wei(10000), bob: wei(10000)}, alice, "alice -10000", 3)                    // both cannot be
+	f(8217, side{alice: wei(20000), carol: wei(20000)}, side{alice: wei(10000), carol: wei(10000)}, alice, "alice -10000 | carol -10000", 1) // it paid for something else
 }
 
 // TestFeePayerOfTransaction: a node that names the payer decides.

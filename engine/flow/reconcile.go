@@ -11,8 +11,8 @@ import (
 )
 
 // reconcile compares the computed balances with the node's state diff, address by address.
-// The diff corrects nothing, with one exception: if the chain's rules do not name the fee
-// recipients, credits that fit into the unassigned fee identify them.
+// If the chain's rules do not name the fee recipients, credits that fit into the unassigned
+// fee identify them.
 func (c *computation) reconcile() {
 	if c.Diff == nil {
 		return

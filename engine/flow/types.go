@@ -127,11 +127,13 @@ type Delta struct {
 	Amount *big.Int // signed base units, never zero
 }
 
-// Mismatch is a difference between the computed balances and the node's state diff.
+// Mismatch is a difference between the computed balances and the node's state diff. Where it
+// is Followed, the Changes have what the state diff says.
 type Mismatch struct {
 	Address  common.Address
 	Ledger   *big.Int // net wei as computed
 	Recorded *big.Int // net wei by the state diff
+	Followed bool
 }
 
 // Flow is all movements of a transaction.

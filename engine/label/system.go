@@ -34,7 +34,7 @@ func system(c *chain.Chain, a common.Address) (Label, bool) {
 		return Label{Name: c.Native.Symbol + " (native coin as a token)", Category: "token", Source: ruleChain}, true
 	case is(c.Multicall3):
 		return Label{Name: "Multicall3", Category: "infra", Protocol: "multicall3", Source: ruleChain}, true
-	case is(fee.Collector), is(fee.BaseFeeVault), is(fee.L1FeeVault), is(fee.OperatorFeeVault):
+	case fee.Vault(a):
 		return Label{Name: "Fee vault", Category: "fee_vault", Source: ruleChain}, true
 	}
 	return Label{}, false
