@@ -69,7 +69,14 @@ func TestBalancesFollowState(t *testing.T) {
 	f(534352, nil, before, after(9995, 12, 2, 3000), "alice -10005 | bob +3 | carol +2 | scroll* +10000", 2)
 	f(534352, nil, before, after(9995, 12, 2, 10001), "alice -10005 | bob +3 | carol +2 | miner +10001 | scroll* +10000", 3)
 
+	f(534352, nil, before, after(9995, 12, 2, 10000), "alice -10005 | bob +3 | carol +2 | scroll* +10000", 2)
+	noTip := func(in *Input) { in.Block.BaseFee = big.NewInt(10) }
+	f(1, noTip, before, after(9995, 7, 2, 5), "alice -10005 | bob -2 | carol +2 | miner +5", 2)
+	toMiner := func(in *Input) { in.Tree = tree(frame(trace.Call, alice, bob, 5, frame(trace.Call, bob, miner, 7))) }
+	f(1, toMiner, before, after(9995, 7, 0, 3002), "alice -10005 | bob -2 | miner +3002", 1)
+
 	// The fee alone is in question.
+	f(534352, nil, before, after(9993, 7, 7, 3000), "alice -10005 | bob -2 | carol +7 | scroll* +10000", 0)
 	f(1, nil, before, after(19995, 7, 7, 3000), claimed, 0)
 	f(1, nil, before, after(19995, 7, 1, 3000), claimed, 0)
 	f(1, nil, before, after(9995, 7, 7, 3001), claimed, 0)
