@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/big"
 	"testing"
+	"testing/synctest"
+	"time"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
@@ -141,6 +143,16 @@ func (w *world) Prices(ctx context.Context, _ *chain.Chain, _ uint64, _ []common
 
 func (w *world) Local(ctx context.Context, _, _ string, work func(context.Context) error) error {
 	return work(ctx)
+}
+
+// virtual runs f in virtual time. Then it lets a second pass: a goroutine of the actor library ends
+// one interval after the last message to an actor that was gone (actors/runtime).
+func virtual(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f(t)
+		time.Sleep(time.Second)
+	})
 }
 
 func explainWith(t *testing.T, o Options, w *world, chainID uint64) (*api.Result, error) {

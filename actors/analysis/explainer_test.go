@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -237,7 +236,7 @@ func TestUnpaidEvidence(t *testing.T) {
 	w.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, unpaid }
 	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, unpaid }
 	w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
-	synctest.Test(t, func(t *testing.T) {
+	virtual(t, func(t *testing.T) {
 		res, err := explainWith(t, Options{Deadline: time.Second}, w, 1)
 		if res == nil || !res.Partial() || api.FaultOf(err).Code != api.CodePayment || !strings.Contains(res.Summary, "the service could not pay its data provider") {
 			t.Errorf("%+v, %v", res, err)
@@ -308,7 +307,7 @@ func TestFailuresHaveOneOrder(t *testing.T) {
 
 // TestCloseWaits: work that does not heed its context is over when Close returns.
 func TestCloseWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtual(t, func(t *testing.T) {
 		var over atomic.Bool
 		begun := make(chan struct{})
 		w := newWorld()
@@ -384,7 +383,7 @@ func TestEndsWithoutResult(t *testing.T) {
 // TestDeadline: what a result stands without is noted as missing when the time is over;
 // what it needs makes it partial; without the chain there is none.
 func TestDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtual(t, func(t *testing.T) {
 		w := newWorld()
 		w.prices = func(ctx context.Context) (map[common.Address]upstream.Price, error) {
 			<-ctx.Done()

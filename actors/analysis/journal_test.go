@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -85,7 +84,7 @@ func TestAnalysisTold(t *testing.T) {
 	}
 	f := func(change func(*world), req api.Request, want Outcome, wantChain string, wantFailed ...string) {
 		t.Helper()
-		synctest.Test(t, func(t *testing.T) { judge(t, change, req, want, wantChain, wantFailed...) })
+		virtual(t, func(t *testing.T) { judge(t, change, req, want, wantChain, wantFailed...) })
 	}
 	silent := func(w *world) {
 		w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }

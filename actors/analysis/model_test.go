@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -74,7 +73,7 @@ func TestModelPanics(t *testing.T) {
 // TestModelIsStopped: what a model has used when it is stopped is in the costs of the
 // result, also where it tells only at the end.
 func TestModelIsStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtual(t, func(t *testing.T) {
 		o := Options{Agent: &Agent{Patience: 50 * time.Millisecond}}
 		res, m, runs, err := asked(t, o, func(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
 			<-ctx.Done()
@@ -117,7 +116,7 @@ func TestModelIsAskedAboutWhatThereIs(t *testing.T) {
 		var m *meter.Meter
 		var runs []AgentRun
 		var err error
-		synctest.Test(t, func(t *testing.T) { // the deadline passes in virtual time, whatever the machine does
+		virtual(t, func(t *testing.T) { // the deadline passes in virtual time, whatever the machine does
 			res, m, runs, err = asked(t, o, submits, func(j *Input) {
 				w := newWorld()
 				breakIt(w)
