@@ -276,6 +276,9 @@ func bridge(a *facts.Reading) *Opinion {
 	if len(hits) > 0 && leaves(a, hits) {
 		return &Opinion{Act: facts.ActBridgeOut, Matches: hits}
 	}
+	if len(hits) > 0 && nftLeaves(a) {
+		return &Opinion{Act: facts.ActBridgeOut, Matches: hits, doubt: verdict.NoBridgeEvent}
+	}
 	for i := range a.Out {
 		if l := &a.Out[i]; a.BridgeAt(l.Counterparty) && len(a.In) == 0 {
 			return &Opinion{Act: facts.ActBridgeOut, SubType: "send", place: l.Counterparty, doubt: verdict.NoBridgeEvent}
@@ -303,6 +306,22 @@ func leaves(a *facts.Reading, hits []*facts.Match) bool {
 	for i := range a.Out {
 		if l := &a.Out[i]; !l.Native() && (l.Minted || a.BridgeAt(l.Counterparty)) {
 			return true
+		}
+	}
+	return false
+}
+
+// nftLeaves reports whether the actor gave an NFT, for nothing, to the contract that sent and paid
+// for the message: it keeps the NFT until that comes back.
+func nftLeaves(a *facts.Reading) bool {
+	if len(a.In) > 0 || a.Has(facts.ActStake, facts.ActVote, facts.ActVaultIn) {
+		return false
+	}
+	for _, fee := range a.MessageFees() {
+		for i := range a.Out {
+			if l := &a.Out[i]; (l.Key.NFT || l.Key.ID != "") && l.Counterparty == fee.Payer {
+				return true
+			}
 		}
 	}
 	return false
