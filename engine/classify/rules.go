@@ -276,7 +276,7 @@ func bridge(a *facts.Reading) *Opinion {
 	if len(hits) > 0 && leaves(a, hits) {
 		return &Opinion{Act: facts.ActBridgeOut, Matches: hits}
 	}
-	if len(hits) > 0 && nftLeaves(a) {
+	if nftLeaves(a) {
 		return &Opinion{Act: facts.ActBridgeOut, Matches: hits, doubt: verdict.NoBridgeEvent}
 	}
 	for i := range a.Out {

@@ -3,7 +3,6 @@ package narrate_test
 import (
 	"testing"
 
-	"txlens/engine/trace"
 	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,10 +23,8 @@ func TestBridgedNFTs(t *testing.T) {
 	gave := func(s *costScene, to common.Address) {
 		s.log(s.root, crossApp, "Transfer(address,address,uint256)", []any{scene.User, to, 77})
 	}
-	v1 := func(s *costScene) *trace.Frame {
-		m := s.pay(fee, sendV1, 110, 192, 256, scene.User, 0, 320)
-		s.log(m, crossEndpoint, "Packet(bytes)", nil, 32, 0)
-		return m
+	v1 := func(s *costScene) {
+		s.log(s.pay(fee, sendV1, 110, 192, 256, scene.User, 0, 320), crossEndpoint, "Packet(bytes)", nil, 32, 0)
 	}
 	v2 := func(s *costScene) {
 		s.log(s.pay(fee, sendV2, 64, scene.User), crossEndpoint, "PacketSent(bytes,bytes,address)", nil, 96, 128, crossApp, 0, 0)
@@ -36,33 +33,37 @@ func TestBridgedNFTs(t *testing.T) {
 	const bridged = "bridge: Bridged NFT 77 of 0xb01d…b01d over LayerZero; paid 0.01 ETH for the message"
 	f(1, func(s *costScene) {
 		gave(s, crossApp)
-		v1(s)
+		s.pay(fee, sendV1, 110, 192, 256, scene.User, 0, 320)
 		s.log(s.root, crossApp, "SendToChain(uint16,address,bytes,uint256[])", ids, 32, 1, 77)
 	}, bridged)
 	f(10, func(s *costScene) { // what the messenger did not need comes back
 		gave(s, crossApp)
-		s.call(v1(s), crossEndpoint, scene.User, fee/2, nil)
+		s.call(s.pay(fee, sendV1, 110, 192, 256, scene.User, 0, 320), crossEndpoint, scene.User, fee/2, nil)
 		s.log(s.root, crossApp, "SendToChain(uint16,address,bytes,uint256[])", ids, 32, 1, 77)
 	}, "bridge: Bridged NFT 77 of 0xb01d…b01d over LayerZero; paid 0.005 ETH for the message")
 	f(8453, func(s *costScene) {
 		gave(s, crossApp)
-		v2(s)
+		s.pay(fee, sendV2, 64, scene.User)
 		s.log(s.root, crossApp, "ONFTSent(bytes32,uint32,address,uint256)", []any{1, scene.User}, 30110, 77)
 	}, bridged)
 	f(1, func(s *costScene) {
 		s.log(s.root, crossApp, "TransferSingle(address,address,address,uint256,uint256)", []any{scene.User, scene.User, crossApp}, 5, 3)
-		v1(s)
+		s.pay(fee, sendV1, 110, 192, 256, scene.User, 0, 320)
 		s.log(s.root, crossApp, "SendToChain(uint16,address,bytes,uint256,uint256)", ids, 5, 3)
 	}, "bridge: Bridged 3 of 0xb01d…b01d id 5 over LayerZero; paid 0.01 ETH for the message")
 	f(1, func(s *costScene) {
 		s.log(s.root, crossApp, "TransferBatch(address,address,address,uint256[],uint256[])", []any{scene.User, scene.User, zero}, 64, 128, 1, 5, 1, 3)
-		v1(s)
+		s.pay(fee, sendV1, 110, 192, 256, scene.User, 0, 320)
 		s.log(s.root, crossApp, "SendBatchToChain(uint16,address,bytes,uint256[],uint256[])", ids, 64, 128, 1, 5, 1, 3)
 	}, "bridge: Bridged 3 of 0xb01d…b01d id 5 over LayerZero; paid 0.01 ETH for the message")
 
 	// By their messages alone.
 	f(1, func(s *costScene) { gave(s, crossApp); v1(s) }, bridged)
 	f(8453, func(s *costScene) { gave(s, crossApp); v2(s) }, bridged)
+	f(1, func(s *costScene) {
+		s.log(s.root, crossApp, "TransferSingle(address,address,address,uint256,uint256)", []any{scene.User, scene.User, crossApp}, 5, 3)
+		v1(s)
+	}, "bridge: Bridged 3 of 0xb01d…b01d id 5 over LayerZero; paid 0.01 ETH for the message")
 	f(10, func(s *costScene) { gave(s, zero); v2(s) }, bridged)
 	f(1, func(s *costScene) {
 		gave(s, crossApp)
