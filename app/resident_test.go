@@ -216,9 +216,6 @@ func TestResidentMemory(t *testing.T) {
 				t.Errorf("a small transaction afterwards: %d %.300s", status, body)
 			}
 			t.Logf("%d answered, %d refused; %d small requests meanwhile, the longest took %v", answered.Load(), refused.Load(), n, longest)
-			if answered.Load() == 0 {
-				t.Error("nobody was answered")
-			}
 		})
 	}
 	f("incident", func(w io.Writer) { w.Write(incident) })
