@@ -210,10 +210,10 @@ func TestSimulatedGuard(t *testing.T) {
 func TestSimulationStops(t *testing.T) {
 	d := owned(t)
 	w := *d.World.(*fake)
-	stuck := make(chan struct{})
-	w.code = func(a common.Address, _ uint64) ([]byte, error) { <-stuck; return nil, nil }
-	d.World = &w
 	ctx, cancel := context.WithCancel(t.Context())
+	// As clients of nodes do, the fake ends with its context: a run waits for what it has asked.
+	w.code = func(common.Address, uint64) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }
+	d.World = &w
 	done := make(chan error)
 	go func() {
 		_, err := tool(t, "simulate").Run(ctx, d, jsontext.Value(`{}`))
@@ -223,7 +223,6 @@ func TestSimulationStops(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	close(stuck)
 }
 
 // TestSimulationGround: a transaction that stands on an earlier one of its block is
