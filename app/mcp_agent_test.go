@@ -161,11 +161,9 @@ func (a *agent) explain(hash string) agentAnswer {
 	return out
 }
 
-// TestScriptedAgent: with the tools alone an agent explains twenty recorded transactions,
-// pages through 852 frames and reports the one that failed. docs/mcp-transcript.md is what
-// it did.
-func TestScriptedAgent(t *testing.T) {
-	hashes, all := agentWorld(t)
+// connectMCP connects a client to the tools over these recordings. end closes both sides.
+func connectMCP(t *testing.T, all recordings) (s *sdk.ClientSession, end func()) {
+	t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	ended := make(chan error, 1)
@@ -175,6 +173,21 @@ func TestScriptedAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, func() {
+		s.Close()
+		fromClient.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestScriptedAgent: with the tools alone an agent explains twenty recorded transactions,
+// pages through 852 frames and reports the one that failed. docs/mcp-transcript.md is what
+// it did.
+func TestScriptedAgent(t *testing.T) {
+	hashes, all := agentWorld(t)
+	s, end := connectMCP(t, all)
 	a := &agent{t: t, s: s, runs: map[string]string{}}
 	for _, hash := range hashes {
 		if out := a.explain(hash); out.Result.Summary == "" || out.Result.TxType == "" {
@@ -215,11 +228,7 @@ func TestScriptedAgent(t *testing.T) {
 	if a.bytes > 26<<10 {
 		t.Errorf("an answer has %d bytes", a.bytes)
 	}
-	s.Close()
-	fromClient.Close()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 	golden.Compare(t, "../docs/mcp-transcript.md", []byte(transcriptHead+a.script.String()))
 }
 

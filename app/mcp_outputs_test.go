@@ -2,7 +2,6 @@ package app
 
 import (
 	"encoding/json"
-	"io"
 	"maps"
 	"slices"
 	"testing"
@@ -65,15 +64,7 @@ type outputAnswer struct {
 // list, in each view and in each part.
 func TestOutputSchemas(t *testing.T) {
 	all := outputWorld(t)
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- serveMCP(t.Context(), all, toServer, fromServer) }()
-	s, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).
-		Connect(t.Context(), &sdk.IOTransport{Reader: toClient, Writer: fromClient}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, end := connectMCP(t, all)
 	schemas := map[string]*jsonschema.Schema{}
 	for tool, err := range s.Tools(t.Context(), nil) {
 		if err == nil {
@@ -114,9 +105,5 @@ func TestOutputSchemas(t *testing.T) {
 			t.Errorf("no result has the part %s", part)
 		}
 	}
-	s.Close()
-	fromClient.Close()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 }

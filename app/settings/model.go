@@ -16,6 +16,7 @@ import (
 	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
+	"txlens/transport/client"
 )
 
 // Model selects the language model that tests the conclusions of the rules, and its limits.
@@ -199,7 +200,7 @@ func (f *Model) key() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !sendable(text) {
+	if !client.Sendable(text) {
 		return "", errors.New("the key of the provider has a character that cannot be sent, such as a blank or a line break")
 	}
 	return text, nil

@@ -29,8 +29,3 @@ func Secret(flag, file, variable string) (string, error) {
 	}
 	return strings.TrimSpace(text), nil
 }
-
-// sendable reports whether a key can be sent in a header.
-func sendable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
-}

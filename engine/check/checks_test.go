@@ -89,7 +89,7 @@ func TestCausesOfChecks(t *testing.T) {
 	}
 }
 
-// TestRulesAreDeclared: each rule has a name of its own and words, and a scene of the tests in
+// TestRulesAreDeclared: each rule has a name of its own and a sentence, and a scene of the tests in
 // which it fires.
 func TestRulesAreDeclared(t *testing.T) {
 	names := map[string]bool{}
@@ -101,8 +101,8 @@ func TestRulesAreDeclared(t *testing.T) {
 				t.Errorf("check %s: the rule %q has no name of its own", c.Name, r.name)
 			}
 			names[r.name] = true
-			if r.fires == nil || r.words == nil {
-				t.Errorf("rule %s of check %s: fires and words must be set; see words.go for pieces", r.name, c.Name)
+			if r.fires == nil || r.sentence == nil {
+				t.Errorf("rule %s of check %s: fires and sentence must be set; see render.go for pieces", r.name, c.Name)
 			}
 			fires := regexp.MustCompile(`(?m)^  `+r.name+` grade \d, category (\S+?),`).FindAllStringSubmatch(scenes, -1)
 			if len(fires) == 0 {

@@ -131,7 +131,7 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	}
 	var took []verdict.Arg
 	if len(keys) > 0 {
-		took = l.tookWith(&b, keys[0])
+		took = l.firstLoss(&b, keys[0])
 	} else if !known {
 		return finding{}, false
 	}
@@ -155,9 +155,9 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	return l.find(b), true
 }
 
-// tookWith adds the first payment of the victim to the sender's side to the evidence, and
-// returns its amount and its place.
-func (l *inspection) tookWith(b *broken, k flow.TokenKey) []verdict.Arg {
+// firstLoss adds the first payment of the victim to an account of the sender to the evidence,
+// and returns its amount and its place.
+func (l *inspection) firstLoss(b *broken, k flow.TokenKey) []verdict.Arg {
 	for i := range l.pays {
 		if q := &l.pays[i]; q.from == b.victim && l.own[q.to] && q.key == k && q.amount.Sign() > 0 {
 			b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amount(q.key, q.amount), verdict.Who(q.to)))

@@ -12,16 +12,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Rules by events, which only a receipt has: control that was taken, and reserves that fell
-// without a trade.
+// Rules by control that was taken before the contract paid.
 var _ = register(&Check{
 	order:  360,
 	Name:   "paid_takeover",
 	Title:  "control that was taken and paid",
 	Causes: []api.Category{api.AccessControl},
 	rules: []rule{
-		{name: "initialised_anew", fires: (*attack).initialisedAnew, words: says(verdict.CauseInitialised, ofVictim)},
-		{name: "took_control", fires: (*attack).tookControl, words: says(verdict.CauseControl, ofVictim)},
+		{name: "initialised_anew", fires: (*attack).initialisedAnew, sentence: render(verdict.CauseInitialised, ofVictim)},
+		{name: "took_control", fires: (*attack).tookControl, sentence: render(verdict.CauseControl, ofVictim)},
 	},
 })
 
@@ -78,7 +77,8 @@ func (a *attack) tookControl() (out []match) {
 		if a.f.InAttackerCluster(from) || !a.f.Member(to) || l == nil || a.redeemed(g.Address) {
 			continue
 		}
-		// Who was told to accept what another handed over does so too: only the state tells.
+		// An owner who accepts what the former owner transferred looks the same; only the state tells
+		// them apart.
 		h := match{
 			grade:    suspicious,
 			category: api.AccessControl,

@@ -81,12 +81,16 @@ func TestDocument(t *testing.T) {
 
 // TestRegistry: each check has a name and a title of its own and does something.
 func TestRegistry(t *testing.T) {
-	names, titles := map[string]bool{}, map[string]bool{}
+	names, titles, orders := map[string]bool{}, map[string]bool{}, map[int]string{}
 	for _, c := range checks() {
 		if c.Name == "" || c.Title == "" || names[c.Name] || titles[c.Title] || c.Title != strings.ToLower(c.Title[:1])+c.Title[1:] {
 			t.Errorf("%q, %q", c.Name, c.Title)
 		}
 		names[c.Name], titles[c.Title] = true, true
+		if same := orders[c.order]; same != "" {
+			t.Errorf("%s and %s have the order %d; the results need one", same, c.Name, c.order)
+		}
+		orders[c.order] = c.Name
 		if !c.Listed() && !c.Finds() {
 			t.Errorf("%s does nothing", c.Name)
 		}

@@ -19,7 +19,7 @@ var _ = register(&Check{
 	Title:  "address of the sender taken for a token or a pool",
 	Causes: []api.Category{api.InsufficientValidation},
 	rules: []rule{
-		{name: "fake_input", fires: (*attack).fakeInput, words: says(verdict.CauseFakeInput, ofFaulty)},
+		{name: "fake_input", fires: (*attack).fakeInput, sentence: render(verdict.CauseFakeInput, ofFaulty)},
 	},
 })
 

@@ -16,7 +16,7 @@ var _ = register(&Check{
 	Title:  "function for pools and lenders that anybody may call",
 	Causes: []api.Category{api.AccessControl},
 	rules: []rule{
-		{name: "forged_callback", fires: (*attack).forgedCallback, words: says(verdict.CauseForgedCallback, ofFaulty), proves: true, alone: true},
+		{name: "forged_callback", fires: (*attack).forgedCallback, sentence: render(verdict.CauseForgedCallback, ofFaulty), proves: true, alone: true},
 	},
 })
 

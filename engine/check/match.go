@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Rules that begin with the outcome: somebody outside the sender's side has less, the cluster
+// Rules that begin with the outcome: an account outside the attacker cluster has less, the cluster
 // has more, and the transaction shows nothing that was given for it. What broke is named
 // only then, from the structure of the calls.
 
@@ -30,12 +30,12 @@ const (
 type rule struct {
 	name         string
 	fires        func(*attack) []match
-	words        func(*told) verdict.Sentence // what happened where it fires
-	proves       bool                         // the calls that it finds show the cause, not only the outcome
-	alone        bool                         // it also looks at senders without contracts of their own
-	owners       bool                         // its victims are owners, whose signatures or approvals were used
-	claims       bool                         // an earlier claim of the cluster would explain what it finds
-	blamesFaulty bool                         // its headline is about the faulty contract, if there is one, and not about the victim
+	sentence     func(*described) verdict.Sentence // what happened where it fires
+	proves       bool                              // the calls that it finds show the cause, not only the outcome
+	alone        bool                              // it also looks at senders without contracts of their own
+	owners       bool                              // its victims are owners, whose signatures or approvals were used
+	claims       bool                              // an earlier claim of the cluster would explain what it finds
+	blamesFaulty bool                              // its headline is about the faulty contract, if there is one, and not about the victim
 }
 
 // match is one place where a rule fires.

@@ -142,33 +142,33 @@ func (a *attack) unexplainedGain(h *match) verdict.Sentence {
 	gains, v := a.gains(h), a.victims(h)
 	switch {
 	case len(gains) == 0, h.rule.owners:
-		return verdict.Say(verdict.MovesUnexplained, a.story(h, v))
+		return verdict.Say(verdict.MovesUnexplained, a.describe(h, v))
 	case h.unclaimed:
 		return verdict.Say(verdict.GainUnclaimed, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
 	case len(v) > 0 && a.f.Robbed(v[0]) != nil:
 		return verdict.Say(verdict.GainUnearned, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
 	}
-	return verdict.Say(verdict.GainUnexplained, verdict.Who(a.f.Tx.From), gains, a.story(h, v))
+	return verdict.Say(verdict.GainUnexplained, verdict.Who(a.f.Tx.From), gains, a.describe(h, v))
 }
 
 // gains is what the cluster has more of; what decides, where the ledger shows no gain.
 func (a *attack) gains(h *match) (out verdict.List) {
 	for _, p := range a.f.Gains {
-		if len(out) < maxTold {
-			out = append(out, a.told(p))
+		if len(out) < maxListed {
+			out = append(out, a.valued(p))
 		}
 	}
 	if len(out) == 0 && h.position.Amount != nil && h.position.Key.Token != (common.Address{}) {
-		out = append(out, a.told(h.position))
+		out = append(out, a.valued(h.position))
 	}
 	return out
 }
 
-// maxTold bounds how many amounts a sentence tells.
-const maxTold = 3
+// maxListed bounds how many amounts a sentence tells.
+const maxListed = 3
 
-// told is an amount with its value where a service gave a price.
-func (a *attack) told(p facts.Position) verdict.Arg {
+// valued is an amount with its value where a service gave a price.
+func (a *attack) valued(p facts.Position) verdict.Arg {
 	n := amount(p.Key, p.Amount)
 	if _, priced := a.l.Prices[p.Key.Token]; priced {
 		if usd := a.l.worth(p.Key, p.Amount); usd != nil && usd.Sign() > 0 {
@@ -229,7 +229,7 @@ func (a *attack) finding(h *match, victims []common.Address) finding {
 	for _, p := range a.f.Robbed(victims[0]) {
 		b.lost = append(b.lost, p.Key)
 	}
-	story := a.story(h, victims)
+	story := a.describe(h, victims)
 	b.evidence = a.evidence(h, victims[0])
 	b.sentence = verdict.Say(verdict.BrokenAt, verdict.Who(victims[0]), story, a.places(h))
 	b.check = a.recheck(h, victims[0])
@@ -284,14 +284,14 @@ func (a *attack) headline(h *match, victims []common.Address, story verdict.Sent
 	var lost, gained verdict.List
 	if len(victims) == 1 && common.Address(of) == victims[0] {
 		for _, p := range a.lost(victims) {
-			if len(lost) < maxTold {
-				lost = append(lost, a.told(p))
+			if len(lost) < maxListed {
+				lost = append(lost, a.valued(p))
 			}
 		}
 	}
 	for _, p := range a.f.Gains {
-		if len(gained) < maxTold {
-			gained = append(gained, a.told(p))
+		if len(gained) < maxListed {
+			gained = append(gained, a.valued(p))
 		}
 	}
 	who := verdict.Who(a.f.Tx.From)
@@ -473,7 +473,7 @@ func (a *attack) dealt(d int) verdict.Evidence {
 
 func (a *attack) listed(list []facts.Position) (out verdict.List) {
 	for _, p := range list {
-		if len(out) < maxTold {
+		if len(out) < maxListed {
 			out = append(out, amount(p.Key, p.Amount))
 		}
 	}

@@ -18,8 +18,8 @@ var _ = register(&Check{
 	Title:  "amounts so large that calculations wrap around",
 	Causes: []api.Category{api.PrecisionLoss, api.AccessControl},
 	rules: []rule{
-		{name: "absurd_argument", fires: (*attack).absurdArgument, words: says(verdict.CauseOverflow, ofNumber, ofFaulty), proves: true, alone: true},
-		{name: "absurd_amount", fires: (*attack).absurdAmount, words: says(verdict.CauseOverflow, ofAmount, ofFaulty)},
+		{name: "absurd_argument", fires: (*attack).absurdArgument, sentence: render(verdict.CauseOverflow, ofNumber, ofFaulty), proves: true, alone: true},
+		{name: "absurd_amount", fires: (*attack).absurdAmount, sentence: render(verdict.CauseOverflow, ofAmount, ofFaulty)},
 	},
 })
 

@@ -22,10 +22,10 @@ var _ = register(&Check{
 	Title:  "assets of owners taken by their signatures or approvals",
 	Causes: []api.Category{api.PhishingApproval},
 	rules: []rule{
-		{name: "signed_drain", fires: (*attack).signedDrain, words: says(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
-		{name: "signed_order", fires: (*attack).signedOrder, words: says(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
-		{name: "split_takings", fires: (*attack).splitTakings, words: says(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
-		{name: "paid_claim", fires: (*attack).paidClaim, words: says(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
+		{name: "signed_drain", fires: (*attack).signedDrain, sentence: render(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
+		{name: "signed_order", fires: (*attack).signedOrder, sentence: render(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
+		{name: "split_takings", fires: (*attack).splitTakings, sentence: render(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
+		{name: "paid_claim", fires: (*attack).paidClaim, sentence: render(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
 	},
 })
 
@@ -416,7 +416,7 @@ func (a *attack) revocable(owners []common.Address) (out []api.Approval) {
 func (a *attack) revoke(victims []common.Address) (out verdict.List) {
 	seen := map[[2]api.Addr]bool{}
 	for _, r := range a.revocable(victims) {
-		if key := [2]api.Addr{r.Token, r.Spender}; len(out) < maxTold && !seen[key] {
+		if key := [2]api.Addr{r.Token, r.Spender}; len(out) < maxListed && !seen[key] {
 			seen[key] = true
 			out = append(out, verdict.Say(verdict.ApprovalOf, verdict.Symbol(r.Token), verdict.Who(r.Spender)))
 		}
@@ -426,15 +426,15 @@ func (a *attack) revoke(victims []common.Address) (out verdict.List) {
 
 // drain is the one line of a drain: whose assets, how, how much, and what to revoke.
 func (a *attack) drain(h *match, form, revoking verdict.Form) verdict.Sentence {
-	story := a.story(h, h.victims)
+	story := a.describe(h, h.victims)
 	var of verdict.Arg = verdict.Who(h.victims[0])
 	if n := len(h.victims); n > 1 {
 		of = verdict.Say(verdict.AndMoreAccounts, of, verdict.Count{N: n - 1, Of: verdict.OfMoreAccounts})
 	}
 	var lost verdict.List
 	for _, p := range a.drainedOf(h) {
-		if len(lost) < maxTold {
-			lost = append(lost, a.told(p))
+		if len(lost) < maxListed {
+			lost = append(lost, a.valued(p))
 		}
 	}
 	if revoke := a.revoke(h.victims); len(revoke) > 0 {

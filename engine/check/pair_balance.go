@@ -19,11 +19,11 @@ var _ = register(&Check{
 	Title:  "reserves and balance of a pair that differ",
 	Causes: []api.Category{api.TokenIncompatibility},
 	rules: []rule{
-		{name: "product_fell", fires: (*attack).productFell, words: says(verdict.CauseProductFell, ofVictim)},
-		{name: "skim_loop", fires: (*attack).skimLoop, words: says(verdict.CausePairCalls, ofVictim), proves: true},
-		{name: "sync_trade", fires: (*attack).syncTrade, words: says(verdict.CausePairCalls, ofVictim)},
-		{name: "pair_off_stack", fires: (*attack).pairOffStack, words: says(verdict.CausePairBalance, ofAmount, ofVictim)},
-		{name: "self_transfer", fires: (*attack).selfTransfer, words: says(verdict.CauseSelfTransfer, ofFaulty)},
+		{name: "product_fell", fires: (*attack).productFell, sentence: render(verdict.CauseProductFell, ofVictim)},
+		{name: "skim_loop", fires: (*attack).skimLoop, sentence: render(verdict.CausePairCalls, ofVictim), proves: true},
+		{name: "sync_trade", fires: (*attack).syncTrade, sentence: render(verdict.CausePairCalls, ofVictim)},
+		{name: "pair_off_stack", fires: (*attack).pairOffStack, sentence: render(verdict.CausePairBalance, ofAmount, ofVictim)},
+		{name: "self_transfer", fires: (*attack).selfTransfer, sentence: render(verdict.CauseSelfTransfer, ofFaulty)},
 	},
 })
 

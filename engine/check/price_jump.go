@@ -20,7 +20,7 @@ var _ = register(&Check{
 	Title:  "answer of a view that jumped between two calls",
 	Causes: []api.Category{api.PriceManipulation, api.ShareInflation},
 	rules: []rule{
-		{name: "price_jump", fires: (*attack).priceJump, words: says(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)},
+		{name: "price_jump", fires: (*attack).priceJump, sentence: render(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)},
 	},
 })
 

@@ -19,8 +19,8 @@ var _ = register(&Check{
 	Title:  "re-entry that paid",
 	Causes: []api.Category{api.Reentrancy},
 	rules: []rule{
-		{name: "reenter", fires: (*attack).reenter, words: says(verdict.CauseReentry, ofFaulty), proves: true},
-		{name: "reenter_other", fires: (*attack).reenterOther, words: says(verdict.CauseCrossReentry, ofFaulty, ofCallee)},
+		{name: "reenter", fires: (*attack).reenter, sentence: render(verdict.CauseReentry, ofFaulty), proves: true},
+		{name: "reenter_other", fires: (*attack).reenterOther, sentence: render(verdict.CauseCrossReentry, ofFaulty, ofCallee)},
 	},
 })
 
@@ -139,7 +139,7 @@ func (a *attack) reenterOther() (out []match) {
 						faulty:   d.Target,
 						frames:   []int{x.Index, cb, d.Frame},
 						calls:    []int{i},
-						victims:  a.losersOf([]int{i}),
+						victims:  a.lossCandidatesOf([]int{i}),
 					},
 				)
 			}

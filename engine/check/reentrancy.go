@@ -86,9 +86,9 @@ func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Addres
 	return out
 }
 
-// putIn is what the sender's side paid a contract of an asset, and whether it gave anything
-// else for it, such as shares.
-func (l *inspection) putIn(to common.Address, k flow.TokenKey) (in []*payment, other bool) {
+// paidFor are the payments of the sender's accounts to a contract in an asset, and whether they
+// also gave it something else, such as shares.
+func (l *inspection) paidFor(to common.Address, k flow.TokenKey) (in []*payment, other bool) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		switch {
@@ -107,7 +107,7 @@ func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, 
 	if len(outer) == 0 || len(inner) == 0 {
 		return finding{}, false
 	}
-	in, other := l.putIn(e.victim, k)
+	in, other := l.paidFor(e.victim, k)
 	if other {
 		return finding{}, false
 	}

@@ -19,11 +19,11 @@ var _ = register(&Check{
 	Title:  "call that pays again and again",
 	Causes: []api.Category{api.AccountingError, api.BusinessLogic, api.GovernanceAttack},
 	rules: []rule{
-		{name: "self_liquidation", fires: (*attack).selfLiquidation, words: says(verdict.CauseSelfLiquidation, ofFaulty)},
-		{name: "same_call", fires: (*attack).sameCall, words: says(verdict.CauseRepetition, ofFaulty, ofTimes)},
-		{name: "hammer", fires: (*attack).repeatedFunction, words: says(verdict.CauseSameFunction, ofFaulty, ofTimes)},
-		{name: "clones", fires: (*attack).clones, words: says(verdict.CauseClones, ofContracts)},
-		{name: "flash_vote", fires: (*attack).flashVote, words: says(verdict.CauseBorrowedVotes, ofFaulty)},
+		{name: "self_liquidation", fires: (*attack).selfLiquidation, sentence: render(verdict.CauseSelfLiquidation, ofFaulty)},
+		{name: "same_call", fires: (*attack).sameCall, sentence: render(verdict.CauseRepetition, ofFaulty, ofTimes)},
+		{name: "hammer", fires: (*attack).repeatedFunction, sentence: render(verdict.CauseSameFunction, ofFaulty, ofTimes)},
+		{name: "clones", fires: (*attack).clones, sentence: render(verdict.CauseClones, ofContracts)},
+		{name: "flash_vote", fires: (*attack).flashVote, sentence: render(verdict.CauseBorrowedVotes, ofFaulty)},
 	},
 })
 
@@ -55,7 +55,7 @@ func (a *attack) sameCall() (out []match) {
 					grade:    decisive,
 					category: api.AccountingError,
 					faulty:   c.target,
-					victims:  a.losersOf(list),
+					victims:  a.lossCandidatesOf(list),
 					calls:    []int{list[0], list[1], list[len(list)-1]},
 					count:    len(list),
 					position: a.f.Taken(list[0])[0],
@@ -66,8 +66,8 @@ func (a *attack) sameCall() (out []match) {
 	return out
 }
 
-// losersOf are the loss candidates that paid the cluster in external calls.
-func (a *attack) losersOf(calls []int) (out []common.Address) {
+// lossCandidatesOf are the loss candidates that paid the cluster in external calls.
+func (a *attack) lossCandidatesOf(calls []int) (out []common.Address) {
 	for _, d := range calls {
 		for _, i := range a.f.ExternalCalls[d].Moves {
 			if v := a.f.Moves[i].From; a.f.Loses(v) != nil && !slices.Contains(out, v) {
@@ -109,7 +109,7 @@ func (a *attack) repeatedFunction() (out []match) {
 			grade:    suspicious,
 			category: api.AccountingError,
 			faulty:   fn.target,
-			victims:  a.losersOf(calls[fn]),
+			victims:  a.lossCandidatesOf(calls[fn]),
 			calls:    []int{calls[fn][0], calls[fn][n-1]},
 			count:    n,
 		}

@@ -20,12 +20,12 @@ var _ = register(&Check{
 	Title:  "rights of others used by a call that the sender chose",
 	Causes: []api.Category{api.ArbitraryCall, api.AccessControl},
 	rules: []rule{
-		{name: "pull_embedded", fires: (*attack).pullEmbedded, words: says(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
-		{name: "arbitrary_call", fires: (*attack).arbitraryCall, words: says(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, blamesFaulty: true},
-		{name: "foreign_delegate", fires: (*attack).foreignDelegate, words: says(verdict.CauseForeignCode, ofVictim), proves: true, blamesFaulty: true},
-		{name: "forced_trades", fires: (*attack).forcedTrades, words: says(verdict.CauseForcedTrades, ofFaulty, ofAccounts), proves: true, blamesFaulty: true},
-		{name: "pull_named", fires: (*attack).pullNamed, words: says(verdict.CausePull, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
-		{name: "granted_approval", fires: (*attack).grantedApproval, words: says(verdict.CauseGrantedApproval, ofContracts), proves: true},
+		{name: "pull_embedded", fires: (*attack).pullEmbedded, sentence: render(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
+		{name: "arbitrary_call", fires: (*attack).arbitraryCall, sentence: render(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, blamesFaulty: true},
+		{name: "foreign_delegate", fires: (*attack).foreignDelegate, sentence: render(verdict.CauseForeignCode, ofVictim), proves: true, blamesFaulty: true},
+		{name: "forced_trades", fires: (*attack).forcedTrades, sentence: render(verdict.CauseForcedTrades, ofFaulty, ofAccounts), proves: true, blamesFaulty: true},
+		{name: "pull_named", fires: (*attack).pullNamed, sentence: render(verdict.CausePull, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
+		{name: "granted_approval", fires: (*attack).grantedApproval, sentence: render(verdict.CauseGrantedApproval, ofContracts), proves: true},
 	},
 })
 

@@ -128,8 +128,8 @@ func (a *attack) onStack(frame int, who common.Address) bool {
 	return false
 }
 
-// roundTripWords tell of the pool between two halves, where no amount decides.
-func roundTripWords(t *told) verdict.Sentence {
+// renderRoundTrip tell of the pool between two halves, where no amount decides.
+func renderRoundTrip(t *described) verdict.Sentence {
 	if t.position.Amount != nil {
 		return verdict.Say(verdict.CauseRoundTrip, t.victim, ofAmount(t))
 	}

@@ -13,12 +13,12 @@ var _ = register(&Check{
 	Title:  "gain in a transaction that does more than collect",
 	Causes: []api.Category{api.BusinessLogic},
 	rules: []rule{
-		{name: "long_flash", fires: (*attack).longFlash, words: saysLoss},
-		{name: "constructor_attack", fires: (*attack).constructed, words: saysLoss},
-		{name: "fresh_gain", fires: (*attack).freshGain, words: saysLoss, claims: true},
-		{name: "unpaid", fires: (*attack).unpaid, words: saysLoss, claims: true},
-		{name: "robbed_by_others", fires: (*attack).robbedByOthers, words: saysLoss, claims: true},
-		{name: "unpaid_caller", fires: (*attack).unpaidCaller, words: saysLoss, alone: true, claims: true},
+		{name: "long_flash", fires: (*attack).longFlash, sentence: renderLoss},
+		{name: "constructor_attack", fires: (*attack).constructed, sentence: renderLoss},
+		{name: "fresh_gain", fires: (*attack).freshGain, sentence: renderLoss, claims: true},
+		{name: "unpaid", fires: (*attack).unpaid, sentence: renderLoss, claims: true},
+		{name: "robbed_by_others", fires: (*attack).robbedByOthers, sentence: renderLoss, claims: true},
+		{name: "unpaid_caller", fires: (*attack).unpaidCaller, sentence: renderLoss, alone: true, claims: true},
 	},
 })
 

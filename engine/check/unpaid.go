@@ -20,17 +20,17 @@ var _ = register(&Check{
 	Title:  "payments that do not add up",
 	Causes: []api.Category{api.AccountingError, api.PriceManipulation, api.TokenIncompatibility, api.BusinessLogic, api.InsufficientValidation, api.ShareInflation, api.AccessControl, api.UnknownCause},
 	rules: []rule{
-		{name: "unbacked_sale", fires: (*attack).unbackedSale, words: says(verdict.CauseUnbackedSale, ofAmount)},
-		{name: "emptied_by_custom_mint", fires: (*attack).mintedSale, words: mintedSaleWords},
-		{name: "abandoned_collateral", fires: (*attack).abandoned, words: says(verdict.CauseAbandonedLoan, ofAmount)},
-		{name: "round_trip", fires: (*attack).roundTrips, words: roundTripWords},
-		{name: "pool_robbed", fires: (*attack).poolRobbed, words: says(verdict.CauseRobbedPool, ofLoss, ofVictim)},
-		{name: "in_and_out", fires: (*attack).inAndOut, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
-		{name: "deposit_withdraw", fires: (*attack).depositWithdraw, words: says(verdict.CauseInAndOut, ofFaulty, ofAmount)},
-		{name: "fresh_unpaid", fires: (*attack).freshUnpaid, words: saysLoss},
-		{name: "absurd_return", fires: (*attack).absurdReturn, words: saysLoss},
-		{name: "front_runner", fires: (*attack).frontRunner, words: says(verdict.CauseFrontRunner, ofAmount, ofVictim)},
-		{name: "flash_unpaid", fires: (*attack).flashUnpaid, words: saysLoss, claims: true},
+		{name: "unbacked_sale", fires: (*attack).unbackedSale, sentence: render(verdict.CauseUnbackedSale, ofAmount)},
+		{name: "emptied_by_custom_mint", fires: (*attack).mintedSale, sentence: renderMintedSale},
+		{name: "abandoned_collateral", fires: (*attack).abandoned, sentence: render(verdict.CauseAbandonedLoan, ofAmount)},
+		{name: "round_trip", fires: (*attack).roundTrips, sentence: renderRoundTrip},
+		{name: "pool_robbed", fires: (*attack).poolRobbed, sentence: render(verdict.CauseRobbedPool, ofLoss, ofVictim)},
+		{name: "in_and_out", fires: (*attack).inAndOut, sentence: render(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+		{name: "deposit_withdraw", fires: (*attack).depositWithdraw, sentence: render(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+		{name: "fresh_unpaid", fires: (*attack).freshUnpaid, sentence: renderLoss},
+		{name: "absurd_return", fires: (*attack).absurdReturn, sentence: renderLoss},
+		{name: "front_runner", fires: (*attack).frontRunner, sentence: render(verdict.CauseFrontRunner, ofAmount, ofVictim)},
+		{name: "flash_unpaid", fires: (*attack).flashUnpaid, sentence: renderLoss, claims: true},
 	},
 })
 
@@ -385,9 +385,9 @@ func (a *attack) mintedSale() (out []match) {
 	return out
 }
 
-// mintedSaleWords: only a call of a function that mints shows that nothing backed what was
+// renderMintedSale: only a call of a function that mints shows that nothing backed what was
 // sold.
-func mintedSaleWords(t *told) verdict.Sentence {
+func renderMintedSale(t *described) verdict.Sentence {
 	if t.grade == decisive {
 		return verdict.Say(verdict.CauseUnbackedSale, ofAmount(t))
 	}

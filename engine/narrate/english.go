@@ -251,7 +251,7 @@ var english = map[verdict.Form]string{
 	verdict.WhyNoTrace:               "there is no whole call trace, or one too large to go through",
 	verdict.WhyNotReentered:          "no contract was entered again before its earlier call returned",
 	verdict.WhyOrderUnknown:          "%s was entered again; in which order it wrote is not in a call trace",
-	verdict.WhyReenteredBooked:       "%s entered again before an earlier call returned, and none lost to the sender's side what it had not booked",
+	verdict.WhyReenteredBooked:       "%s entered again before an earlier call returned, and none paid the sender an amount that it had not recorded",
 	verdict.WhyNoFlashLoan:           "no lender's event and no callback of one",
 	verdict.WhyPriceNotMoved:         "no contract that paid the sender's side had read a price that was moved before",
 	verdict.WhyNoReceipt:             "there is no receipt",

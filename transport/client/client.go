@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -99,7 +98,7 @@ func New(o Options) (*Client, error) {
 	if o.Key != nil && o.Dir == "" {
 		return nil, errors.New("make a client: a key needs a folder for its channels")
 	}
-	if strings.ContainsFunc(o.CallerKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if !Sendable(o.CallerKey) {
 		return nil, errors.New("make a client: the caller's key has a character that cannot be sent, such as a blank or a line break")
 	}
 	server, err := baseURL(o.Server, o.Key != nil || o.CallerKey != "")

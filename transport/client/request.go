@@ -39,6 +39,11 @@ const (
 	maxRetryAfter = 15 * time.Second
 )
 
+// Sendable reports whether a key can be sent in a header: it has no blank and no line break.
+func Sendable(key string) bool {
+	return !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
 // baseURL checks and trims the address of a server. Vouchers and keys of callers are sent by https
 // only, except to a server on this machine; secret is false for a client that has none.
 func baseURL(text string, secret bool) (string, error) {

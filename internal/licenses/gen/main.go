@@ -47,15 +47,33 @@ func run(root, out string) error {
 	return os.WriteFile(out, e.EncodeAll(text, nil), 0o644)
 }
 
-// platforms are those of deploy/release.sh.
-var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+// listed finds the default platforms of the script that builds a release.
+var listed = regexp.MustCompile(`(?m)^\s*platforms=\((\w+/[\w/ ]+)\)$`)
+
+// platforms are those of a release.
+func platforms(root string) ([]string, error) {
+	script := filepath.Join(root, "deploy", "release.sh")
+	text, err := os.ReadFile(script)
+	if err != nil {
+		return nil, err
+	}
+	m := listed.FindSubmatch(text)
+	if m == nil {
+		return nil, fmt.Errorf("%s has no line platforms=(OS/ARCH ...)", script)
+	}
+	return strings.Fields(string(m[1])), nil
+}
 
 // module is one that is linked.
 type module struct{ Path, Version, Dir string }
 
 func collect(root string) (*licenses.Notices, error) {
 	linked := map[string]module{}
-	for _, platform := range platforms {
+	all, err := platforms(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, platform := range all {
 		for _, cgo := range []string{"0", "1"} {
 			if err := list(root, platform, cgo, linked); err != nil {
 				return nil, err

@@ -64,3 +64,14 @@ func TestSources(t *testing.T) {
 	f("| a | b |\n|---|---|\n| c | d |\n\n| source | repository | licence | rows |\n|---|---|---|---|\n| s | o/r | MIT | 3 |\n\n| x | y | z |\n", licenses.Source{Name: "s", Origin: "o/r", License: "MIT"})
 	f("| source | licence |\n|---|---|\n| s | |\n")
 }
+
+// TestPlatforms: the platforms are those that the release script names.
+func TestPlatforms(t *testing.T) {
+	got, err := platforms(filepath.Join("..", "..", ".."))
+	if err != nil || len(got) < 6 || got[0] != "linux/amd64" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := platforms(t.TempDir()); err == nil {
+		t.Error("a folder without a script has platforms")
+	}
+}
