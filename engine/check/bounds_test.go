@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"testing"
 
+	"txlens/engine/chain"
 	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
@@ -16,11 +17,13 @@ import (
 // TestBounds: what is too large to go through is said to be not checked, and nothing is
 // called clean.
 func TestBounds(t *testing.T) {
+	mainnet, _ := chain.ByID(1)
 	f := func(payments int, looked bool) {
 		t.Helper()
 		root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
 		in := &facts.Input{
-			Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true,
+			Chain: mainnet,
+			Tx:    &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true,
 			Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.SourceDebug},
 			Flow: &flow.Flow{Transfers: make([]flow.Transfer, payments)},
 		}

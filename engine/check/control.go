@@ -52,7 +52,7 @@ func (l *inspection) controls(a common.Address) (out []control) {
 		pre, post, _ := l.slotOf(a, s)
 		c := control{s, common.BytesToAddress(pre[12:]), common.BytesToAddress(post[12:])}
 		code := s == statediff.Implementation
-		if c.pre != c.post && (l.own[c.post] || code) && !l.own[c.pre] && post.Big().BitLen() > 64 {
+		if c.pre != c.post && (l.party(c.post) || code) && !l.party(c.pre) && post.Big().BitLen() > 64 {
 			out = append(out, c)
 		}
 	}
@@ -88,7 +88,7 @@ func (l *inspection) takeover() (out []finding) {
 // calledByOwn lists the contracts of others that the sender's side called, in order.
 func (l *inspection) calledByOwn() (out []common.Address) {
 	for _, f := range l.Tree.Frames {
-		if f.Kind == trace.Call && f.Status == trace.OK && l.own[f.From] && !l.own[f.To] && len(f.Input) >= 4 && !slices.Contains(out, f.To) {
+		if f.Kind == trace.Call && f.Status == trace.OK && l.party(f.From) && !l.party(f.To) && len(f.Input) >= 4 && !slices.Contains(out, f.To) {
 			out = append(out, f.To)
 		}
 	}
@@ -144,7 +144,7 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	}
 	b.check = fmt.Sprintf("%s != %s", ref("after", v, c.slot), ref("before", v, c.slot))
 	if len(keys) > 0 {
-		b.check += fmt.Sprintf(" and %s > %s", ref("sent", v, keys[0]), ref("received", v, keys[0]))
+		b.check += fmt.Sprintf(" and %s > %s", l.sumOf("sent", v, keys[0]), l.sumOf("received", v, keys[0]))
 	}
 	form := verdict.TookControl
 	if took != nil {
@@ -158,10 +158,10 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 // firstLoss adds the first payment of the victim to an account of the sender to the evidence,
 // and returns its amount and its place.
 func (l *inspection) firstLoss(b *broken, k flow.TokenKey) []verdict.Arg {
-	for i := range l.pays {
-		if q := &l.pays[i]; q.from == b.victim && l.own[q.to] && q.key == k && q.amount.Sign() > 0 {
-			b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amount(q.key, q.amount), verdict.Who(q.to)))
-			return []verdict.Arg{amount(q.key, q.amount), l.placeOf(q)}
+	for i := range l.moves {
+		if q := &l.moves[i]; q.From == b.victim && l.party(q.To) && q.Key == k && q.Amount.Sign() > 0 {
+			b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amountOf(q), verdict.Who(q.To)))
+			return []verdict.Arg{amountOf(q), l.placeOf(q)}
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func (l *inspection) governs(v common.Address, c control) bool {
 func (l *inspection) grabs(v common.Address, c control) *trace.Frame {
 	var by *trace.Frame
 	for _, f := range l.Tree.Frames {
-		if f.Kind != trace.Call || f.Status != trace.OK || f.To != v || !l.own[f.From] || len(f.Input) < 4 {
+		if f.Kind != trace.Call || f.Status != trace.OK || f.To != v || !l.party(f.From) || len(f.Input) < 4 {
 			continue
 		}
 		for i := 4; i+32 <= len(f.Input); i += 32 {

@@ -20,7 +20,7 @@ func (l *inspection) checkDestroyed() verdict.Outcome {
 	}
 	for _, f := range l.Tree.Frames {
 		if f.Kind == trace.SelfDestruct && f.Status == trace.OK || f.Kind.Creates() && f.Status == trace.OK &&
-			slices.ContainsFunc(f.Children, func(c *trace.Frame) bool { return c.Kind == trace.Call && len(c.Input) >= 4 && !l.own[c.To] }) {
+			slices.ContainsFunc(f.Children, func(c *trace.Frame) bool { return c.Kind == trace.Call && len(c.Input) >= 4 && !l.party(c.To) }) {
 			return ruled(verdict.NotChecked, verdict.WhyDestroys, verdict.Path(f.Path()))
 		}
 	}

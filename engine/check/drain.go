@@ -38,9 +38,9 @@ func (l *inspection) drains() (out []verdict.Risk) {
 		return nil
 	}
 	seen := map[common.Address]bool{}
-	for i := range l.pays {
-		a, k := l.pays[i].from, l.pays[i].key
-		if seen[a] || a == (common.Address{}) || l.own[a] || !l.own[l.pays[i].to] || k.NFT || k.ID != "" || !l.code(a) {
+	for i := range l.moves {
+		a, k := l.moves[i].From, l.moves[i].Key
+		if seen[a] || a == (common.Address{}) || l.party(a) || !l.party(l.moves[i].To) || k.NFT || k.ID != "" || !l.code(a) {
 			continue
 		}
 		lost := new(big.Int).Neg(l.net(a, k))

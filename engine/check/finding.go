@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -127,7 +128,7 @@ func (l *inspection) amplifiers(by []verdict.Flag) (out []api.Amplifier) {
 		}
 	}
 	for _, f := range l.Tree.Frames {
-		if f.Kind.Creates() && l.own[f.From] && f.Status == trace.OK {
+		if f.Kind.Creates() && l.party(f.From) && f.Status == trace.OK {
 			return append(out, "fresh_contract")
 		}
 	}
@@ -222,16 +223,13 @@ func (l *inspection) seen(f *trace.Frame, form verdict.Form, args ...verdict.Arg
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *inspection) paid(p *payment, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
-	if p.log < 0 {
-		return l.seen(p.frame, form, args...)
+func (l *inspection) paid(p *facts.Move, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+	if p.Log < 0 {
+		return l.seen(l.frame(p), form, args...)
 	}
-	n := l.Receipt.Logs[p.log].Index
-	a := api.AddrOf(p.key.Token)
-	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
-	if p.frame != nil {
-		e.Frame = l.path(p.frame)
-	}
+	n := l.Receipt.Logs[p.Log].Index
+	a := api.AddrOf(p.Token)
+	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt", Frame: l.path(l.frame(p))}
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
@@ -278,20 +276,45 @@ func ref(name string, args ...any) string {
 	return name + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// moved refers to the amount of one payment.
-func (l *inspection) moved(p *payment) string {
-	if p.log < 0 {
-		return ref("value", l.path(p.frame))
+// sumOf refers to what an account moved of an asset: of the native coin, the coin and its wrapped
+// token, as far as each moved.
+func (l *inspection) sumOf(name string, who common.Address, k facts.Key) string {
+	assets := l.assets(who, k)
+	if len(assets) == 2 {
+		return "(" + ref(name, who, assets[0]) + " + " + ref(name, who, assets[1]) + ")"
 	}
-	return ref("transfer", l.Receipt.Logs[p.log].Index)
+	return ref(name, who, assets[0])
+}
+
+// assets are those in which an account moved an asset: of the native coin, the coin, its wrapped
+// token, or both.
+func (l *inspection) assets(who common.Address, k facts.Key) (out []facts.Key) {
+	for i := range l.moves {
+		if m := &l.moves[i]; m.Key == k && (m.From == who || m.To == who) && !slices.Contains(out, m.Asset()) {
+			out = append(out, m.Asset())
+		}
+	}
+	if len(out) == 0 {
+		return []facts.Key{k}
+	}
+	slices.SortFunc(out, func(a, b facts.Key) int { return a.Token.Cmp(b.Token) })
+	return out
+}
+
+// moved refers to the amount of one payment.
+func (l *inspection) moved(p *facts.Move) string {
+	if p.Log < 0 {
+		return ref("value", l.path(l.frame(p)))
+	}
+	return ref("transfer", l.Receipt.Logs[p.Log].Index)
 }
 
 // placeOf says where a payment stands, for a sentence.
-func (l *inspection) placeOf(p *payment) verdict.Sentence {
-	if p.log < 0 {
-		return verdict.Say(verdict.AtFrame, l.at(p.frame))
+func (l *inspection) placeOf(p *facts.Move) verdict.Sentence {
+	if p.Log < 0 {
+		return verdict.Say(verdict.AtFrame, l.at(l.frame(p)))
 	}
-	return verdict.Say(verdict.AtLog, verdict.Int(l.Receipt.Logs[p.log].Index))
+	return verdict.Say(verdict.AtLog, verdict.Int(l.Receipt.Logs[p.Log].Index))
 }
 
 func (l *inspection) logged(receipt int, form verdict.Form, args ...verdict.Arg) verdict.Evidence {

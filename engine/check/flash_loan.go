@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 )
@@ -58,10 +59,10 @@ func (l *inspection) flashLoans() (out []verdict.Risk) {
 					verdict.FlashLoan,
 					verdict.LentForFrame,
 					verdict.Who(c.From),
-					amount(p.key, p.amount),
-					verdict.Who(p.to),
+					amountOf(p),
+					verdict.Who(p.To),
 					l.at(lending),
-					amount(p.key, back),
+					amount(p.Key, back),
 				),
 			}
 		}
@@ -69,18 +70,18 @@ func (l *inspection) flashLoans() (out []verdict.Risk) {
 	return out
 }
 
-func (l *inspection) lentAndRepaid(lending, call *trace.Frame) (*payment, *big.Int) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.from != call.From || p.frame == nil || p.frame.Index > call.Index+1 || !below(p.frame, lending) || p.amount.Sign() == 0 ||
-			p.key.NFT ||
-			below(p.frame, call) && p.frame != call {
+func (l *inspection) lentAndRepaid(lending, call *trace.Frame) (*facts.Move, *big.Int) {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.From != call.From || p.Frame > call.Index+1 || !l.inside(p, lending) || p.Amount.Sign() == 0 ||
+			p.Key.NFT ||
+			l.inside(p, call) && p.Frame != call.Index {
 			continue
 		}
-		back := l.total(p.key, func(q *payment) bool {
-			return q.to == call.From && q.frame != nil && below(q.frame, lending) && q.frame.Index >= call.Index
+		back := l.total(p.Key, func(q *facts.Move) bool {
+			return q.To == call.From && l.inside(q, lending) && q.Frame >= call.Index
 		})
-		if back.Cmp(p.amount) >= 0 {
+		if back.Cmp(p.Amount) >= 0 {
 			return p, back
 		}
 	}

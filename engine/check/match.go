@@ -74,22 +74,8 @@ var assumeLoan bool
 
 // newAttack lays the transaction out; nil where that cannot be done.
 func (l *inspection) newAttack() *attack {
-	if !l.Succeeded || l.Tree == nil || l.Tree.Source == trace.SourceReceipt {
-		return nil
-	}
-	f := facts.Build(
-		facts.CaseInput{
-			Chain:     l.Chain,
-			Tx:        l.Tx,
-			Tree:      l.Tree,
-			Flow:      l.Flow,
-			NoLogs:    l.NoLogs,
-			Vouched:   l.vouched,
-			Published: l.published,
-			Name:      l.function,
-		},
-	)
-	if f == nil {
+	f := l.f
+	if f == nil || l.Tree.Source == trace.SourceReceipt {
 		return nil
 	}
 	a := &attack{l: l, f: f, gain: len(f.Gains) > 0, loan: len(f.Loans) > 0 || assumeLoan, old: len(f.OldDebt) > 0}

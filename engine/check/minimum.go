@@ -20,8 +20,8 @@ func (l *inspection) checkMinimum() verdict.Outcome {
 	if !ok {
 		return ruled(verdict.NotApplicable, verdict.WhyNoMinimum)
 	}
-	for i := range l.pays {
-		k := l.pays[i].key
+	for i := range l.moves {
+		k := l.moves[i].Key
 		if l.gain(k).Cmp(least) >= 0 {
 			return ruled(verdict.Clean, verdict.WhyMinimumCame, verdict.Num(least))
 		}

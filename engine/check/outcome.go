@@ -482,8 +482,7 @@ func (a *attack) listed(list []facts.Position) (out verdict.List) {
 
 // moved is the evidence of one movement.
 func (a *attack) moved(m *facts.Move) verdict.Evidence {
-	p := payment{key: m.Key, from: m.From, to: m.To, amount: m.Amount, frame: a.frame(m.Frame), log: m.Log}
-	return a.l.paid(&p, verdict.PaysSide, verdict.Who(m.From), amount(m.Key, m.Amount), verdict.Who(m.To))
+	return a.l.paid(m, verdict.PaysSide, verdict.Who(m.From), amountOf(m), verdict.Who(m.To))
 }
 
 // places are the paths of the frames that decide.
@@ -509,7 +508,7 @@ func (a *attack) recheck(h *match, victim common.Address) string {
 	var parts []string
 	for _, p := range a.lost([]common.Address{victim}) {
 		if len(parts) < 2 {
-			parts = append(parts, a.netOf(victim, p.Key)+" < 0")
+			parts = append(parts, a.l.sumOf("net", victim, p.Key)+" < 0")
 		}
 	}
 	return strings.Join(parts, " and ")
@@ -519,19 +518,9 @@ func (a *attack) recheck(h *match, victim common.Address) string {
 func (a *attack) recheckMove(h *match) string {
 	for _, i := range h.moves {
 		m := &a.f.Moves[i]
-		return ref("sent", m.From, m.Key) + " > 0"
+		return ref("sent", m.From, m.Asset()) + " > 0"
 	}
 	return ""
-}
-
-// netOf is the change of an asset of an account, in a check: that of the coin with its
-// wrapped token.
-func (a *attack) netOf(who common.Address, k facts.Key) string {
-	s := ref("net", who, k)
-	if w := a.f.Chain.WrappedNative; k == (facts.Key{}) && w != nil {
-		s += " + " + ref("net", who, facts.Key{Token: *w})
-	}
-	return s
 }
 
 func (l *inspection) checkOutcome() verdict.Outcome {

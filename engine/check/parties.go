@@ -18,34 +18,38 @@ import (
 // inspection is the working state of one triage.
 type inspection struct {
 	*Facts
-	own     map[common.Address]bool // the sender, for whom it acted, and what is theirs
+	f       *facts.Facts            // nil: not laid out
+	others  map[common.Address]bool // accounts that a check found not to be of the party
 	byPath  map[string]*trace.Frame
 	frameOf map[int]*trace.Frame // of a log, by its receipt position
-	pays    []payment            // in the order of the transaction, fees left out
+	moves   []facts.Move         // of the facts
 	asks    []Question
-	raised  []verdict.Risk // risk flags of our own
-	netted  *facts.Nets
+	raised  []verdict.Risk    // risk flags of our own
 	att     *attack           // nil: not laid out
 	found   []verdict.Finding // by the checks so far
 }
 
-// payment is one movement of one asset, with the frame that made it.
-type payment struct {
-	key      flow.TokenKey // the zero key is the native coin
-	from, to common.Address
-	amount   *big.Int
-	frame    *trace.Frame
-	log      int // receipt position; -1 for the native coin
-}
-
 func newInspection(f *Facts) *inspection {
-	l := &inspection{Facts: f, byPath: map[string]*trace.Frame{}}
+	l := &inspection{Facts: f, byPath: map[string]*trace.Frame{}, others: map[common.Address]bool{}}
 	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
 		return l
 	}
 	l.frameOf = f.Tree.LogFrames()
-	l.payments()
-	l.owned()
+	if l.Succeeded {
+		l.f = facts.Build(facts.CaseInput{
+			Chain:     l.Chain,
+			Tx:        l.Tx,
+			Tree:      l.Tree,
+			Flow:      l.Flow,
+			NoLogs:    l.NoLogs,
+			Vouched:   l.vouched,
+			Published: l.published,
+			Name:      l.function,
+		})
+	}
+	if l.f != nil {
+		l.moves = l.f.Moves
+	}
 	return l
 }
 
@@ -61,48 +65,22 @@ func (l *inspection) at(f *trace.Frame) verdict.Path { return verdict.Path(l.pat
 
 func amount(k flow.TokenKey, n *big.Int) verdict.Amount { return verdict.Amount{Key: k, N: n} }
 
-// logOf is the receipt position of a transfer; -1 where a call stands for the log.
-func (l *inspection) logOf(t *flow.Transfer) int {
-	if l.NoLogs {
-		return -1
-	}
-	return t.Log
-}
+// amountOf is the amount of a movement, of the asset as it moved.
+func amountOf(m *facts.Move) verdict.Amount { return amount(m.Asset(), m.Amount) }
 
-// payments lists what moved.
-func (l *inspection) payments() {
-	for i := range l.Flow.Moves {
-		m := &l.Flow.Moves[i]
-		if m.Kind == flow.MoveFee || m.Kind == flow.MoveMint || m.NoTo || m.Frame < 0 || m.Frame >= len(l.Tree.Frames) {
-			continue
-		}
-		l.pays = append(l.pays, payment{from: m.From, to: m.To, amount: m.Amount, frame: l.Tree.Frames[m.Frame], log: -1})
-	}
-	for i := range l.Flow.Transfers {
-		t := &l.Flow.Transfers[i]
-		k := flow.TokenKey{Token: t.Token, NFT: t.Standard == flow.ERC721}
-		if t.ID != nil {
-			k.ID = t.ID.String()
-		}
-		l.pays = append(l.pays, payment{key: k, from: t.From, to: t.To, amount: t.Amount, frame: l.frameOf[t.Log], log: l.logOf(t)})
-	}
-}
+// frame is the call that made a movement.
+func (l *inspection) frame(m *facts.Move) *trace.Frame { return l.Tree.Frames[m.Frame] }
 
-// owned gathers the sender's side: sender, actor, what these make in the transaction,
-// and the contract that was called, unless somebody vouches for it or it loses by it.
-func (l *inspection) owned() {
-	l.own = map[common.Address]bool{l.Tx.From: true}
-	if l.Verdict != nil && l.Verdict.Actor != (common.Address{}) {
-		l.own[l.Verdict.Actor] = true
+// inside reports whether a movement was made in a call or below it.
+func (l *inspection) inside(m *facts.Move, f *trace.Frame) bool { return l.f.Within(m.Frame, f.Index) }
+
+// party reports whether an account acts for the sender: one of the party of the facts, or the
+// account that the classification found behind the sender.
+func (l *inspection) party(a common.Address) bool {
+	if l.f == nil || l.others[a] {
+		return false
 	}
-	if to := l.Tx.To; to != nil && !l.vouched(*to) && !l.loses(*to) {
-		l.own[*to] = true
-	}
-	for _, f := range l.Tree.Frames {
-		if f.Kind.Creates() && f.HasTo && (f.Parent == nil || l.own[f.From]) {
-			l.own[f.To] = true
-		}
-	}
+	return l.f.Member(a) || l.Verdict != nil && a == l.Verdict.Actor && a != common.Address{}
 }
 
 // vouched reports whether a table or a verified source says who stands at an address.
@@ -117,60 +95,41 @@ func (l *inspection) vouched(a common.Address) bool {
 	return ok && t.Symbol != ""
 }
 
-// loses reports whether a contract ends with less of something, with more of nothing, and
-// got nothing from others: it pays out of its stock. What a trader's contract lacks in the
-// end went through it, or was laid in before.
-func (l *inspection) loses(a common.Address) bool {
-	lost := false
-	for _, p := range l.nets(a) {
-		switch {
-		case p.Amount.Sign() > 0:
-			return false
-		case p.Amount.Sign() < 0 && p.Key.ID == "":
-			lost = true
-		}
+// net is the change of one asset of an account, fees aside.
+func (l *inspection) net(a common.Address, k facts.Key) *big.Int {
+	if l.f == nil {
+		return new(big.Int)
 	}
-	return lost && !slices.ContainsFunc(l.pays, func(p payment) bool { return p.to == a && !l.own[p.from] && p.amount.Sign() > 0 })
+	return l.f.Net(a, k)
 }
 
-// nets is what an account gained and lost, fees aside. All accounts are netted at once,
-// when the first is asked for: a batch may pay thousands.
-func (l *inspection) nets(a common.Address) []facts.Position { return l.ledger().Of(a) }
-
-func (l *inspection) ledger() *facts.Nets {
-	if l.netted == nil {
-		l.netted = new(facts.Nets)
-		for i := range l.pays {
-			p := &l.pays[i]
-			l.netted.Move(p.key, p.from, p.to, p.amount)
-		}
+// members are the accounts of the party.
+func (l *inspection) members() (out []common.Address) {
+	if l.f == nil {
+		return nil
 	}
-	return l.netted
-}
-
-// net is the change of one asset of an account.
-func (l *inspection) net(a common.Address, k flow.TokenKey) *big.Int {
-	if n := l.ledger().Net(a, k); n != nil {
-		return n
+	all := append([]common.Address{l.Tx.From}, l.f.Tools...)
+	if l.Verdict != nil && !slices.Contains(all, l.Verdict.Actor) {
+		all = append(all, l.Verdict.Actor)
 	}
-	return new(big.Int)
+	return slices.DeleteFunc(all, func(a common.Address) bool { return !l.party(a) })
 }
 
 // gain is the change of one asset of all of the sender's side.
 func (l *inspection) gain(k flow.TokenKey) *big.Int {
 	sum := new(big.Int)
-	for a := range l.own {
+	for _, a := range l.members() {
 		sum.Add(sum, l.net(a, k))
 	}
 	return sum
 }
 
 // total adds up payments of an asset from one to another that a test lets through.
-func (l *inspection) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
+func (l *inspection) total(k flow.TokenKey, pass func(*facts.Move) bool) *big.Int {
 	sum := new(big.Int)
-	for i := range l.pays {
-		if p := &l.pays[i]; p.key == k && pass(p) {
-			sum.Add(sum, p.amount)
+	for i := range l.moves {
+		if p := &l.moves[i]; p.Key == k && pass(p) {
+			sum.Add(sum, p.Amount)
 		}
 	}
 	return sum
@@ -178,11 +137,11 @@ func (l *inspection) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
 
 // losses are the fungible assets that an account lost and the sender's side got some of.
 func (l *inspection) losses(a common.Address) (keys []flow.TokenKey) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.from == a && p.key.ID == "" && !p.key.NFT && !slices.Contains(keys, p.key) && l.net(a, p.key).Sign() < 0 &&
-			l.gain(p.key).Sign() > 0 {
-			keys = append(keys, p.key)
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.From == a && p.Key.ID == "" && !p.Key.NFT && !slices.Contains(keys, p.Key) && l.net(a, p.Key).Sign() < 0 &&
+			l.gain(p.Key).Sign() > 0 {
+			keys = append(keys, p.Key)
 		}
 	}
 	return keys
@@ -197,7 +156,7 @@ func (l *inspection) attackers() (out []api.Addr) {
 	}
 	add(l.Tx.From)
 	for _, f := range l.Tree.Frames {
-		if l.own[f.To] && f.HasTo && f.Status == trace.OK {
+		if l.party(f.To) && f.HasTo && f.Status == trace.OK {
 			add(f.To)
 		}
 	}
@@ -270,20 +229,45 @@ func (l *inspection) credit(contract, holder common.Address) (slot common.Hash, 
 	return
 }
 
-// holdings is what an account had of an asset before, where the state diff tells.
-func (l *inspection) holdings(a common.Address, k flow.TokenKey) *big.Int {
-	if k == (flow.TokenKey{}) {
-		if l.Diff != nil && l.Diff.Pre[a] != nil {
-			return l.Diff.Pre[a].Balance
-		}
+// holdings is what an account had of an asset before, where the state diff tells: of the native
+// coin, with its wrapped token where that moved.
+func (l *inspection) holdings(a common.Address, k facts.Key) *big.Int {
+	if k != (facts.Key{}) {
+		return l.heldTokens(a, k.Token, l.net(a, k))
+	}
+	if l.Diff == nil || l.Diff.Pre[a] == nil || l.Diff.Pre[a].Balance == nil {
 		return nil
 	}
-	delta := l.net(a, k)
-	if l.Diff == nil || l.Diff.Pre[k.Token] == nil && l.Diff.Post[k.Token] == nil {
+	held := l.Diff.Pre[a].Balance
+	if w := l.Chain.WrappedNative; w != nil {
+		delta, moved := new(big.Int), false
+		for i := range l.moves {
+			if m := &l.moves[i]; m.Token == *w && m.From != m.To && (m.From == a || m.To == a) {
+				if moved = true; m.To == a {
+					delta.Add(delta, m.Amount)
+				} else {
+					delta.Sub(delta, m.Amount)
+				}
+			}
+		}
+		if moved && delta.Sign() != 0 {
+			tokens := l.heldTokens(a, *w, delta)
+			if tokens == nil {
+				return nil
+			}
+			held = new(big.Int).Add(held, tokens)
+		}
+	}
+	return held
+}
+
+// heldTokens is what an account had of a token before, read from the slot that changed by delta.
+func (l *inspection) heldTokens(a, token common.Address, delta *big.Int) *big.Int {
+	if l.Diff == nil || l.Diff.Pre[token] == nil && l.Diff.Post[token] == nil {
 		return nil
 	}
 	for _, s := range mapped(a) {
-		pre, post, ok := l.slotOf(k.Token, s)
+		pre, post, ok := l.slotOf(token, s)
 		if ok && new(big.Int).Sub(post.Big(), pre.Big()).Cmp(delta) == 0 {
 			return pre.Big()
 		}
@@ -295,7 +279,7 @@ func (l *inspection) holdings(a common.Address, k flow.TokenKey) *big.Int {
 func (l *inspection) reached(f *trace.Frame, contract common.Address) *trace.Frame {
 	var found *trace.Frame
 	for ; f != nil; f = f.Parent {
-		if f.Kind == trace.Call && f.To == contract && f.Status == trace.OK && l.own[f.From] {
+		if f.Kind == trace.Call && f.To == contract && f.Status == trace.OK && l.party(f.From) {
 			found = f
 			break
 		}

@@ -123,7 +123,7 @@ func mask(bits uint) *big.Int {
 // no call to the pool: who trades asks as well.
 func (l *inspection) readBy(pool common.Address) *trace.Frame {
 	for _, f := range l.Tree.Frames {
-		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[evmsig.Called(f.Input)] && !l.own[f.From] &&
+		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[evmsig.Called(f.Input)] && !l.party(f.From) &&
 			!l.trades(f.From, pool) {
 			return f
 		}

@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -20,7 +21,7 @@ type reading struct {
 	outer  *trace.Frame // the call of the sender's side to the reader
 	reader common.Address
 	source common.Address
-	paid   *payment // by the reader to the sender's side, after it
+	paid   *facts.Move // by the reader to the sender's side, after it
 }
 
 var (
@@ -41,14 +42,14 @@ const maxReadings = 4
 func (l *inspection) readings() (out []reading) {
 	payers := map[common.Address][]flow.TokenKey{}
 	for _, s := range l.Tree.Frames {
-		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To ||
+		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.party(s.From) || l.party(s.To) || s.From == s.To ||
 			noRates[evmsig.Called(s.Input)] ||
 			len(s.Input) < 4 {
 			continue
 		}
 		if evmsig.Called(s.Input) == evmsig.SelBalanceOf && len(s.Input) >= 36 {
 			// A contract that looks at its own balance, or at a trader's, asks for no rate.
-			if a := common.BytesToAddress(s.Input[16:36]); a == s.From || l.own[a] {
+			if a := common.BytesToAddress(s.Input[16:36]); a == s.From || l.party(a) {
 				continue
 			}
 		}
@@ -69,14 +70,14 @@ func (l *inspection) readings() (out []reading) {
 }
 
 // firstPay is the first payment of the reader after it has read.
-func (l *inspection) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.from != s.From || !l.own[p.to] || p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || p.amount.Sign() == 0 {
+func (l *inspection) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *facts.Move {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.From != s.From || !l.party(p.To) || p.Frame < s.Index || !l.inside(p, outer) || p.Amount.Sign() == 0 {
 			continue
 		}
 		for _, k := range keys {
-			if k == p.key {
+			if k == p.Key {
 				return p
 			}
 		}
@@ -121,9 +122,9 @@ func (l *inspection) unfinished(r reading) *trace.Frame {
 		if f.To != r.source || f.Kind != trace.Call || f.Status != trace.OK {
 			continue
 		}
-		for i := range l.pays {
-			p := &l.pays[i]
-			if p.from == r.source && p.frame != nil && p.frame.Index > r.frame.Index && below(p.frame, f) && !below(p.frame, r.outer) {
+		for i := range l.moves {
+			p := &l.moves[i]
+			if p.From == r.source && p.Frame > r.frame.Index && l.inside(p, f) && !l.inside(p, r.outer) {
 				return f
 			}
 		}
@@ -138,12 +139,12 @@ func (l *inspection) unfinished(r reading) *trace.Frame {
 // gave it something, earlier in the transaction.
 func (l *inspection) touchedBefore(r reading) bool {
 	for _, f := range l.Tree.Frames[:r.frame.Index] {
-		if f.Kind == trace.Call && f.Status == trace.OK && f.To == r.source && l.own[f.From] && len(f.Logs)+len(f.Children) > 0 {
+		if f.Kind == trace.Call && f.Status == trace.OK && f.To == r.source && l.party(f.From) && len(f.Logs)+len(f.Children) > 0 {
 			return true
 		}
 	}
-	for i := range l.pays {
-		if p := &l.pays[i]; p.to == r.source && l.own[p.from] && p.frame != nil && p.frame.Index < r.frame.Index {
+	for i := range l.moves {
+		if p := &l.moves[i]; p.To == r.source && l.party(p.From) && p.Frame < r.frame.Index {
 			return true
 		}
 	}
@@ -190,7 +191,7 @@ func (l *inspection) readInside(r reading, open *trace.Frame) (finding, bool) {
 			l.seen(r.frame, verdict.AsksRateInside, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(read)),
 			l.viewed(before, verdict.AnswerBefore, verdict.Num(was)),
 			l.viewed(after, verdict.AnswerAfter, verdict.Num(is)),
-			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
+			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amountOf(r.paid)),
 		},
 		sentence: verdict.Say(
 			verdict.PaidByUnfinishedRate,
@@ -200,7 +201,7 @@ func (l *inspection) readInside(r reading, open *trace.Frame) (finding, bool) {
 			l.at(open),
 			verdict.Num(read),
 			verdict.Num(is),
-			amount(r.paid.key, r.paid.amount),
+			amountOf(r.paid),
 			l.placeOf(r.paid),
 		)}
 	return l.find(b), true
@@ -212,8 +213,8 @@ func (l *inspection) readInside(r reading, open *trace.Frame) (finding, bool) {
 // that is near one.
 func (l *inspection) covered(r reading, rate *big.Int) bool {
 	shares := flow.TokenKey{Token: r.source}
-	a, b := l.Tokens[r.source].Decimals, l.Tokens[r.paid.key.Token].Decimals
-	got, gave := l.net(r.reader, shares), new(big.Int).Neg(l.net(r.reader, r.paid.key))
+	a, b := l.Tokens[r.source].Decimals, l.Tokens[r.paid.Token].Decimals
+	got, gave := l.net(r.reader, shares), new(big.Int).Neg(l.net(r.reader, r.paid.Key))
 	ether := big.NewInt(params.Ether)
 	if a == nil || b == nil || *a != *b || got.Sign() <= 0 || rate.BitLen() < ether.BitLen()-6 || rate.BitLen() > ether.BitLen()+6 {
 		return false
@@ -256,7 +257,7 @@ func (l *inspection) readMoved(r reading) (finding, bool) {
 		evidence: []verdict.Evidence{
 			l.seen(r.frame, verdict.AsksRate, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(read)),
 			l.viewed(before, verdict.AnswerBefore, verdict.Num(was)),
-			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
+			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amountOf(r.paid)),
 		},
 		sentence: verdict.Say(
 			verdict.PaidByMovedRate,
@@ -265,7 +266,7 @@ func (l *inspection) readMoved(r reading) (finding, bool) {
 			verdict.Num(read),
 			verdict.Who(r.source),
 			verdict.Num(was),
-			amount(r.paid.key, r.paid.amount),
+			amountOf(r.paid),
 			l.placeOf(r.paid),
 		)}), true
 }
@@ -274,8 +275,8 @@ func (l *inspection) readMoved(r reading) (finding, bool) {
 // of nothing, fees aside.
 func (l *inspection) onlyGains() bool {
 	seen, gained := map[flow.TokenKey]bool{}, false
-	for i := range l.pays {
-		k := l.pays[i].key
+	for i := range l.moves {
+		k := l.moves[i].Key
 		if seen[k] {
 			continue
 		}
@@ -310,7 +311,7 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 		!further(new(big.Int).Mul(now[1], was[0]), new(big.Int).Mul(was[1], now[0])) {
 		return finding{}, false
 	}
-	out := r.paid.key.Token
+	out := r.paid.Token
 	side := 0
 	in := t1
 	if out == t1 {
@@ -318,8 +319,8 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 	} else if out != t0 {
 		return l.movedElsewhere(r)
 	}
-	gave := new(big.Int).Neg(l.net(r.reader, r.paid.key))
-	got := l.net(r.reader, flow.TokenKey{Token: in})
+	gave := new(big.Int).Neg(l.net(r.reader, r.paid.Key))
+	got := l.net(r.reader, l.f.KeyOf(in))
 	// Worth, at the price before, of what it gave against what it got.
 	worthOut := new(big.Int).Mul(gave, was[1-side])
 	worthIn := new(big.Int).Mul(new(big.Int).Set(got), was[side])
@@ -330,11 +331,11 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 		return fmt.Sprintf("bits(%s, %d, 112)", ref("before", r.source, reservesSlot), 112*i)
 	}
 	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
-		check: fmt.Sprintf("(0 - %s) * %s > %s * %s", ref("net", r.reader, r.paid.key), bits(1-side), ref("net", r.reader, in), bits(side)),
+		check: fmt.Sprintf("(0 - %s) * %s > %s * %s", l.sumOf("net", r.reader, r.paid.Key), bits(1-side), l.sumOf("net", r.reader, l.f.KeyOf(in)), bits(side)),
 		evidence: []verdict.Evidence{
 			l.stored(r.source, reservesSlot, verdict.ReservesBefore, verdict.Num(was[0]), verdict.Num(was[1])),
 			l.seen(r.frame, verdict.ReadsReserves, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(now[0]), verdict.Num(now[1])),
-			l.paid(r.paid, verdict.PaysByPrice, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
+			l.paid(r.paid, verdict.PaysByPrice, verdict.Who(r.reader), amountOf(r.paid)),
 		},
 		sentence: verdict.Say(
 			verdict.PaidByMovedReserves,
@@ -345,7 +346,7 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 			verdict.Who(r.source),
 			verdict.Num(was[0]),
 			verdict.Num(was[1]),
-			amount(r.paid.key, gave),
+			amount(r.paid.Key, gave),
 			l.placeOf(r.paid),
 		)}), true
 }
@@ -360,14 +361,14 @@ func (l *inspection) movedElsewhere(r reading) (finding, bool) {
 		missing: []verdict.Sentence{verdict.Say(verdict.MissingWorthInPair)},
 		evidence: []verdict.Evidence{
 			l.seen(r.frame, verdict.ReadsMovedReserves, verdict.Who(r.reader), verdict.Who(r.source)),
-			l.paid(r.paid, verdict.Pays, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
+			l.paid(r.paid, verdict.Pays, verdict.Who(r.reader), amountOf(r.paid)),
 		},
 		sentence: verdict.Say(
 			verdict.PaidByMovedSpotPrice,
 			verdict.Who(r.reader),
 			l.at(r.frame),
 			verdict.Who(r.source),
-			amount(r.paid.key, r.paid.amount),
+			amountOf(r.paid),
 			l.placeOf(r.paid),
 		)}), true
 }
@@ -376,17 +377,17 @@ func (l *inspection) movedElsewhere(r reading) (finding, bool) {
 // Uniswap v2 sorts them.
 func (l *inspection) pairTokens(pair common.Address) (t0, t1 common.Address) {
 	var list []common.Address
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.from != pair && p.to != pair || p.key.Token == pair || p.key.Token == (common.Address{}) || p.key.NFT || p.key.ID != "" {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.From != pair && p.To != pair || p.Token == pair || p.Token == (common.Address{}) || p.Key.NFT || p.Key.ID != "" {
 			continue
 		}
 		known := false
 		for _, t := range list {
-			known = known || t == p.key.Token
+			known = known || t == p.Token
 		}
 		if !known {
-			list = append(list, p.key.Token)
+			list = append(list, p.Token)
 		}
 	}
 	if len(list) != 2 {

@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -36,13 +37,13 @@ type entry struct {
 // do not count: there, what comes back calls another function, and by intent.
 func (l *inspection) entries() (out []entry) {
 	for _, g := range l.Tree.Frames {
-		if g.Kind != trace.Call || g.Status != trace.OK || !l.own[g.From] || l.own[g.To] || len(g.Input) < 4 {
+		if g.Kind != trace.Call || g.Status != trace.OK || !l.party(g.From) || l.party(g.To) || len(g.Input) < 4 {
 			continue
 		}
 		called := false
 		for f := g.Parent; f != nil; f = f.Parent {
-			called = called || f.From == g.To && l.own[f.To] && f.Kind == trace.Call
-			if called && f.Kind == trace.Call && f.To == g.To && l.own[f.From] && evmsig.Called(f.Input) == evmsig.Called(g.Input) {
+			called = called || f.From == g.To && l.party(f.To) && f.Kind == trace.Call
+			if called && f.Kind == trace.Call && f.To == g.To && l.party(f.From) && evmsig.Called(f.Input) == evmsig.Called(g.Input) {
 				out = append(out, entry{f, g, g.To})
 				break
 			}
@@ -73,13 +74,13 @@ func (l *inspection) reentrancy() (out []finding) {
 
 // paysIn are the payments of an asset by a contract to the sender's side that belong to
 // one frame and to none nested in it by re-entry.
-func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Address, k flow.TokenKey) (out []*payment) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.key != k || p.from != victim || !l.own[p.to] || p.amount.Sign() == 0 || p.frame == nil || !below(p.frame, f) {
+func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Address, k flow.TokenKey) (out []*facts.Move) {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.Key != k || p.From != victim || !l.party(p.To) || p.Amount.Sign() == 0 || !l.inside(p, f) {
 			continue
 		}
-		if !slices.ContainsFunc(nested, func(e entry) bool { return e.inner != f && below(e.inner, f) && below(p.frame, e.inner) }) {
+		if !slices.ContainsFunc(nested, func(e entry) bool { return e.inner != f && below(e.inner, f) && l.inside(p, e.inner) }) {
 			out = append(out, p)
 		}
 	}
@@ -88,14 +89,14 @@ func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Addres
 
 // paidFor are the payments of the sender's accounts to a contract in an asset, and whether they
 // also gave it something else, such as shares.
-func (l *inspection) paidFor(to common.Address, k flow.TokenKey) (in []*payment, other bool) {
-	for i := range l.pays {
-		p := &l.pays[i]
+func (l *inspection) paidFor(to common.Address, k flow.TokenKey) (in []*facts.Move, other bool) {
+	for i := range l.moves {
+		p := &l.moves[i]
 		switch {
-		case !l.own[p.from] || l.own[p.to] || p.amount.Sign() == 0:
-		case p.key == k && p.to == to:
+		case !l.party(p.From) || l.party(p.To) || p.Amount.Sign() == 0:
+		case p.Key == k && p.To == to:
 			in = append(in, p)
-		case p.key != k && (p.to == to || p.key.Token == to):
+		case p.Key != k && (p.To == to || p.Key.Token == to):
 			return nil, true
 		}
 	}
@@ -111,8 +112,8 @@ func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, 
 	if other {
 		return finding{}, false
 	}
-	gave := l.total(k, func(p *payment) bool { return p.from == e.victim && l.own[p.to] })
-	got := l.total(k, func(p *payment) bool { return p.to == e.victim && l.own[p.from] })
+	gave := l.total(k, func(p *facts.Move) bool { return p.From == e.victim && l.party(p.To) })
+	got := l.total(k, func(p *facts.Move) bool { return p.To == e.victim && l.party(p.From) })
 	net := new(big.Int).Sub(gave, got)
 	if net.Sign() <= 0 || l.booked(net, k) {
 		return finding{}, false
@@ -120,11 +121,11 @@ func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, 
 	b := broken{category: api.Reentrancy, victim: e.victim, lost: []flow.TokenKey{k}}
 	slot, pre, post, credited := l.credit(e.victim, e.inner.From)
 	switch {
-	case credited && pre.Cmp(post) > 0 && new(big.Int).Sub(pre, post).Cmp(net) < 0 && pre.Cmp(outer[0].amount) >= 0:
+	case credited && pre.Cmp(post) > 0 && new(big.Int).Sub(pre, post).Cmp(net) < 0 && pre.Cmp(outer[0].Amount) >= 0:
 		b.check = fmt.Sprintf(
 			"%s - %s > %s - %s",
-			ref("sent", e.victim, k),
-			ref("received", e.victim, k),
+			l.sumOf("sent", e.victim, k),
+			l.sumOf("received", e.victim, k),
 			ref("before", e.victim, slot),
 			ref("after", e.victim, slot),
 		)
@@ -144,15 +145,15 @@ func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, 
 		for i, p := range in {
 			parts[i] = l.moved(p)
 		}
-		b.check = ref("sent", e.victim, k) + " > " + strings.Join(parts, " + ")
-		b.evidence = append(b.evidence, l.paid(in[0], verdict.WasPutIn, amount(k, in[0].amount)))
+		b.check = l.sumOf("sent", e.victim, k) + " > " + strings.Join(parts, " + ")
+		b.evidence = append(b.evidence, l.paid(in[0], verdict.WasPutIn, amountOf(in[0])))
 	default:
 		b.missing = []verdict.Sentence{verdict.Say(verdict.MissingBookings)}
 	}
 	b.evidence = append(b.evidence,
 		l.seen(e.outer, verdict.CalledAndOpen, verdict.Who(e.victim)),
 		l.seen(e.inner, verdict.EnteredAgain, verdict.Who(e.victim)),
-		l.paid(outer[0], verdict.OuterPays, amount(k, outer[0].amount)), l.paid(inner[0], verdict.InnerPays, amount(k, inner[0].amount)))
+		l.paid(outer[0], verdict.OuterPays, amountOf(outer[0])), l.paid(inner[0], verdict.InnerPays, amountOf(inner[0])))
 	b.sentence = verdict.Say(
 		verdict.PaidBeforeBooking,
 		verdict.Who(e.victim),

@@ -148,7 +148,11 @@ func (l *inspection) lossOf(a common.Address) verdict.Sentence {
 	var parts verdict.List
 	for _, k := range l.losses(a) {
 		if len(parts) < 3 {
-			parts = append(parts, amount(k, new(big.Int).Neg(l.net(a, k))))
+			shown := k
+			if assets := l.assets(a, k); len(assets) == 1 {
+				shown = assets[0]
+			}
+			parts = append(parts, amount(shown, new(big.Int).Neg(l.net(a, k))))
 		}
 	}
 	if len(parts) == 0 {
@@ -165,8 +169,8 @@ func exploits(f *verdict.Finding) bool {
 
 // usable reports whether there is a whole execution to look at.
 func (l *inspection) usable() bool {
-	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.SourceReceipt && len(l.Tree.Frames) <= maxFrames &&
-		len(l.pays) <= maxPayments
+	return l.f != nil && l.Tree.Source != trace.SourceReceipt && len(l.Tree.Frames) <= maxFrames &&
+		len(l.moves) <= maxPayments
 }
 
 // full reports whether no frame is missing and all ran on the state of the block.

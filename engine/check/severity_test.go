@@ -9,6 +9,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
+	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -22,11 +23,14 @@ func lossOfCoin(had, lost, cents int64) (*inspection, *broken) {
 	if had > 0 {
 		in.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{victim: {Balance: big.NewInt(had)}}}
 	}
-	l := &inspection{Facts: &Facts{Reading: facts.Read(in), Diff: in.Diff}, own: map[common.Address]bool{thief: true}}
+	root := &trace.Frame{Kind: trace.Call, From: thief, To: victim, HasTo: true, Status: trace.OK}
+	in.Tree = &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.SourceDebug}
+	in.Flow.Moves = []flow.Move{{Kind: flow.MoveCall, From: victim, To: thief, Amount: big.NewInt(lost)}}
+	in.Succeeded = true
+	l := newInspection(&Facts{Reading: facts.Read(in), Diff: in.Diff})
 	if cents > 0 {
 		l.Prices = map[common.Address]api.Decimal{{}: {Unscaled: big.NewInt(cents), Scale: 2}}
 	}
-	l.pays = []payment{{from: victim, to: thief, amount: big.NewInt(lost), log: -1}}
 	return l, &broken{victim: victim, lost: []flow.TokenKey{{}}}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -29,14 +30,14 @@ type bought struct {
 	vault  common.Address
 	by, to common.Address
 	asset  flow.TokenKey
-	in     *payment
+	in     *facts.Move
 	shares *big.Int
 	frame  *trace.Frame // the call of the vault
 }
 
 // vaultCall is the innermost call to a contract that a payment runs below.
-func vaultCall(p *payment, vault common.Address) *trace.Frame {
-	for f := p.frame; f != nil; f = f.Parent {
+func (l *inspection) vaultCall(p *facts.Move, vault common.Address) *trace.Frame {
+	for f := l.frame(p); f != nil; f = f.Parent {
 		if f.To == vault && f.Kind == trace.Call {
 			return f
 		}
@@ -47,12 +48,12 @@ func vaultCall(p *payment, vault common.Address) *trace.Frame {
 // purchases lists them in the order of the transaction: an asset goes to a contract
 // inside of a call of it, in which it mints its own token, or none, and says so.
 func (l *inspection) purchases() (out []bought) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.log < 0 || p.key.ID != "" || p.key.NFT || p.key.Token == p.to || p.amount.Sign() == 0 || p.frame == nil {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.Log < 0 || p.Key.ID != "" || p.Key.NFT || p.Key.Token == p.To || p.Amount.Sign() == 0 {
 			continue
 		}
-		f := vaultCall(p, p.to)
+		f := l.vaultCall(p, p.To)
 		if f == nil {
 			continue
 		}
@@ -68,19 +69,19 @@ func (l *inspection) purchases() (out []bought) {
 
 // sharesFor adds up what the vault minted in the call that took a payment. A vault that
 // mints nothing must have said so by the event of ERC-4626.
-func (l *inspection) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
-	b := bought{vault: p.to, by: p.from, to: p.from, asset: p.key, in: p, shares: new(big.Int), frame: f}
+func (l *inspection) sharesFor(p *facts.Move, f *trace.Frame) (bought, bool) {
+	b := bought{vault: p.To, by: p.From, to: p.From, asset: p.Key, in: p, shares: new(big.Int), frame: f}
 	minted := false
-	for i := range l.pays {
-		s := &l.pays[i]
-		if s.key.Token == p.to && s.from == (common.Address{}) && s.frame != nil && below(s.frame, f) {
-			b.shares.Add(b.shares, s.amount)
-			b.to, minted = s.to, true
+	for i := range l.moves {
+		s := &l.moves[i]
+		if s.Key.Token == p.To && s.From == (common.Address{}) && l.inside(s, f) {
+			b.shares.Add(b.shares, s.Amount)
+			b.to, minted = s.To, true
 		}
 	}
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
-		if g.Address == p.to && len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit && l.frameOf[i] != nil && below(l.frameOf[i], f) {
+		if g.Address == p.To && len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit && l.frameOf[i] != nil && below(l.frameOf[i], f) {
 			minted = true
 		}
 	}
@@ -93,16 +94,16 @@ func (l *inspection) shareInflation() (out []finding) {
 	list := l.purchases()
 	for i := range list {
 		own := &list[i]
-		if !l.own[own.by] || own.shares.Sign() == 0 || l.own[own.vault] {
+		if !l.party(own.by) || own.shares.Sign() == 0 || l.party(own.vault) {
 			continue
 		}
 		gift := l.gift(own)
-		if gift == nil || gift.amount.Cmp(own.in.amount) <= 0 {
+		if gift == nil || gift.Amount.Cmp(own.in.Amount) <= 0 {
 			continue
 		}
 		for j := i + 1; j < len(list); j++ {
 			v := &list[j]
-			if v.vault != own.vault || v.asset != own.asset || l.own[v.by] || l.own[v.to] || v.frame.Index < gift.frame.Index {
+			if v.vault != own.vault || v.asset != own.asset || l.party(v.by) || l.party(v.to) || v.frame.Index < gift.Frame {
 				continue
 			}
 			if f, ok := l.inflated(own, gift, v); ok {
@@ -115,26 +116,26 @@ func (l *inspection) shareInflation() (out []finding) {
 
 // gift is an asset that the sender's side sent to the vault outside of any call of it,
 // after its purchase.
-func (l *inspection) gift(own *bought) *payment {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.key == own.asset && p.to == own.vault && l.own[p.from] && p.frame != nil && p.frame.Index > own.in.frame.Index &&
-			vaultCall(p, own.vault) == nil {
+func (l *inspection) gift(own *bought) *facts.Move {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.Key == own.asset && p.To == own.vault && l.party(p.From) && p.Frame > own.in.Frame &&
+			l.vaultCall(p, own.vault) == nil {
 			return p
 		}
 	}
 	return nil
 }
 
-func (l *inspection) inflated(own *bought, gift *payment, v *bought) (finding, bool) {
+func (l *inspection) inflated(own *bought, gift *facts.Move, v *bought) (finding, bool) {
 	k := own.asset
-	back := l.total(k, func(p *payment) bool { return p.from == own.vault && l.own[p.to] })
-	put := l.total(k, func(p *payment) bool { return p.to == own.vault && l.own[p.from] })
+	back := l.total(k, func(p *facts.Move) bool { return p.From == own.vault && l.party(p.To) })
+	put := l.total(k, func(p *facts.Move) bool { return p.To == own.vault && l.party(p.From) })
 	if back.Cmp(put) <= 0 || l.net(v.by, k).Sign() >= 0 {
 		return finding{}, false
 	}
 	// Shares for each unit, the gift counted as part of the price.
-	mine := new(big.Int).Mul(own.shares, v.in.amount)
+	mine := new(big.Int).Mul(own.shares, v.in.Amount)
 	theirs := new(big.Int).Mul(v.shares, put)
 	if theirs.Cmp(mine) >= 0 {
 		return finding{}, false
@@ -142,22 +143,22 @@ func (l *inspection) inflated(own *bought, gift *payment, v *bought) (finding, b
 	check := fmt.Sprintf(
 		"%s * %s < %s * %s",
 		ref("received", v.to, own.vault),
-		ref("sent", own.by, k),
-		ref("sent", v.by, k),
+		l.sumOf("sent", own.by, k),
+		l.sumOf("sent", v.by, k),
 		ref("received", own.to, own.vault),
 	)
 	return l.find(broken{category: api.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
 		evidence: []verdict.Evidence{
-			l.seen(own.frame, verdict.BuysShares, verdict.Who(own.by), verdict.Num(own.shares), verdict.Who(own.vault), amount(k, own.in.amount)),
-			l.paid(gift, verdict.GivesToVault, verdict.Who(gift.from), amount(k, gift.amount)),
-			l.seen(v.frame, verdict.PaysForShares, verdict.Who(v.by), amount(k, v.in.amount), verdict.Num(v.shares)),
+			l.seen(own.frame, verdict.BuysShares, verdict.Who(own.by), verdict.Num(own.shares), verdict.Who(own.vault), amountOf(own.in)),
+			l.paid(gift, verdict.GivesToVault, verdict.Who(gift.From), amountOf(gift)),
+			l.seen(v.frame, verdict.PaysForShares, verdict.Who(v.by), amountOf(v.in), verdict.Num(v.shares)),
 		},
 		sentence: verdict.Say(
 			verdict.SharesInflated,
 			verdict.Who(own.vault),
-			amount(k, gift.amount),
+			amountOf(gift),
 			l.placeOf(gift),
-			amount(k, v.in.amount),
+			amountOf(v.in),
 			verdict.Who(v.by),
 			verdict.Num(v.shares),
 			l.at(v.frame),
@@ -173,7 +174,7 @@ const minNibbles = 3
 
 // roundingGain is a payment of a vault for which no share was burnt.
 type roundingGain struct {
-	pay *payment
+	pay *facts.Move
 	log int // of the event that says so
 }
 
@@ -190,13 +191,13 @@ func (l *inspection) precision() (out []finding) {
 			continue
 		}
 		f := l.frameOf[i]
-		if f == nil || l.own[g.Address] || l.reached(f, g.Address) == nil {
+		if f == nil || l.party(g.Address) || l.reached(f, g.Address) == nil {
 			continue
 		}
-		for j := range l.pays {
-			p := &l.pays[j]
-			if p.from == g.Address && l.own[p.to] && p.frame != nil && below(p.frame, l.reached(f, g.Address)) &&
-				p.amount.Cmp(evmsig.Uint(g.Data, 0)) == 0 {
+		for j := range l.moves {
+			p := &l.moves[j]
+			if p.From == g.Address && l.party(p.To) && l.inside(p, l.reached(f, g.Address)) &&
+				p.Amount.Cmp(evmsig.Uint(g.Data, 0)) == 0 {
 				if found[g.Address] == nil {
 					order = append(order, g.Address)
 				}
@@ -206,7 +207,7 @@ func (l *inspection) precision() (out []finding) {
 		}
 	}
 	for _, vault := range order {
-		if n := found[vault]; len(n) >= minNibbles && l.net(vault, n[0].pay.key).Sign() < 0 {
+		if n := found[vault]; len(n) >= minNibbles && l.net(vault, n[0].pay.Key).Sign() < 0 {
 			out = append(out, l.roundingGains(vault, n))
 		}
 	}
@@ -214,10 +215,10 @@ func (l *inspection) precision() (out []finding) {
 }
 
 func (l *inspection) roundingGains(vault common.Address, list []roundingGain) finding {
-	k := list[0].pay.key
+	k := list[0].pay.Key
 	sum := new(big.Int)
 	for _, n := range list {
-		sum.Add(sum, n.pay.amount)
+		sum.Add(sum, n.pay.Amount)
 	}
 	first, last := list[0], list[len(list)-1]
 	at := func(n roundingGain) uint64 { return l.Receipt.Logs[n.log].Index }
@@ -232,8 +233,8 @@ func (l *inspection) roundingGains(vault common.Address, list []roundingGain) fi
 			ref("arg", at(last), 4),
 		),
 		evidence: []verdict.Evidence{
-			l.paid(first.pay, verdict.Pays, verdict.Who(vault), amount(k, first.pay.amount)), l.logged(first.log, verdict.TookNoShares),
-			l.paid(last.pay, verdict.PaysLast, amount(k, last.pay.amount)), l.logged(last.log, verdict.TakesNoSharesAgain),
+			l.paid(first.pay, verdict.Pays, verdict.Who(vault), amountOf(first.pay)), l.logged(first.log, verdict.TookNoShares),
+			l.paid(last.pay, verdict.PaysLast, amountOf(last.pay)), l.logged(last.log, verdict.TakesNoSharesAgain),
 		},
 		sentence: verdict.Say(
 			verdict.PaidForNoShares,

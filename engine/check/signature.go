@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -33,7 +34,7 @@ var (
 func (l *inspection) signatures() (out []finding) {
 	for _, s := range l.Tree.Frames {
 		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 ||
-			l.own[s.From] {
+			l.party(s.From) {
 			continue
 		}
 		outer := l.reached(s, s.From)
@@ -52,7 +53,7 @@ func (l *inspection) signatures() (out []finding) {
 		var ok bool
 		if signer == (common.Address{}) {
 			f, ok = l.nobodySigned(s, outer, p)
-		} else if l.own[signer] {
+		} else if l.party(signer) {
 			f, ok = l.anybodySigned(s, outer, p, signer)
 		}
 		if ok {
@@ -63,27 +64,27 @@ func (l *inspection) signatures() (out []finding) {
 }
 
 // releases is what the contract paid the sender's side in the call after it had asked.
-func (l *inspection) releases(s, outer *trace.Frame) *payment {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || !l.own[p.to] || l.own[p.from] || p.from == (common.Address{}) ||
-			p.amount.Sign() == 0 {
+func (l *inspection) releases(s, outer *trace.Frame) *facts.Move {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.Frame < s.Index || !l.inside(p, outer) || !l.party(p.To) || l.party(p.From) || p.From == (common.Address{}) ||
+			p.Amount.Sign() == 0 {
 			continue
 		}
-		if (p.from == s.From || l.takenBy(p, s.From)) && l.net(p.from, p.key).Sign() < 0 {
+		if (p.From == s.From || l.takenBy(p, s.From)) && l.net(p.From, p.Key).Sign() < 0 {
 			return p
 		}
 	}
 	return nil
 }
 
-func (l *inspection) takenBy(p *payment, contract common.Address) bool {
+func (l *inspection) takenBy(p *facts.Move, contract common.Address) bool {
 	f := l.takes(p)
 	return f != nil && f.From == contract
 }
 
 // nobodySigned: the recovery failed, nothing else was asked, and the call went on.
-func (l *inspection) nobodySigned(s, outer *trace.Frame, p *payment) (finding, bool) {
+func (l *inspection) nobodySigned(s, outer *trace.Frame, p *facts.Move) (finding, bool) {
 	for _, f := range l.Tree.Frames {
 		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || evmsig.Called(f.Input) == evmsig.SelValidERC1271) {
 			return finding{}, false // others signed, or it was signed in another way
@@ -92,28 +93,28 @@ func (l *inspection) nobodySigned(s, outer *trace.Frame, p *payment) (finding, b
 	if !l.carries(outer, s) {
 		return finding{}, false
 	}
-	return l.find(broken{category: api.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
-		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
+	return l.find(broken{category: api.SignatureVerification, victim: p.From, faulty: outer.To, lost: []flow.TokenKey{p.Key},
+		check: fmt.Sprintf("%s > %s", ref("sent", p.From, p.Asset()), ref("received", p.From, p.Asset())) + l.withPayment(p),
 		evidence: []verdict.Evidence{
 			l.seen(outer, verdict.CalledWithSignature, verdict.Who(outer.To)),
 			l.seen(s, verdict.NoSignerRecovered),
-			l.paid(p, verdict.GoesOnAndLeaves, amount(p.key, p.amount), verdict.Who(p.to)),
+			l.paid(p, verdict.GoesOnAndLeaves, amountOf(p), verdict.Who(p.To)),
 		},
 		sentence: verdict.Say(
 			verdict.ActsOnNoSignature,
 			verdict.Who(outer.To),
 			l.at(s),
 			l.at(outer),
-			amount(p.key, p.amount),
-			verdict.Who(p.to),
+			amountOf(p),
+			verdict.Who(p.To),
 			l.placeOf(p),
 		)}), true
 }
 
 // withPayment sets the payment against the whole of what went out, so that the check is
 // about more than one number.
-func (l *inspection) withPayment(p *payment) string {
-	return fmt.Sprintf(" and %s <= %s and %s > %s", l.moved(p), ref("sent", p.from, p.key), l.moved(p), ref("received", p.from, p.key))
+func (l *inspection) withPayment(p *facts.Move) string {
+	return fmt.Sprintf(" and %s <= %s and %s > %s", l.moved(p), ref("sent", p.From, p.Asset()), l.moved(p), ref("received", p.From, p.Asset()))
 }
 
 // carries reports whether the signature that was recovered stands in the calldata of the
@@ -124,7 +125,7 @@ func (l *inspection) carries(outer, s *trace.Frame) bool {
 
 // anybodySigned: the one who is paid signed himself. That this was wrong shows when the
 // same call with another signature, of a key that nobody has, succeeds as well.
-func (l *inspection) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Address) (finding, bool) {
+func (l *inspection) anybodySigned(s, outer *trace.Frame, p *facts.Move, signer common.Address) (finding, bool) {
 	if !l.carries(outer, s) {
 		return finding{}, false
 	}
@@ -134,21 +135,21 @@ func (l *inspection) anybodySigned(s, outer *trace.Frame, p *payment, signer com
 	if !ok || v.Reverted {
 		return finding{}, false
 	}
-	return l.find(broken{category: api.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
-		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
+	return l.find(broken{category: api.SignatureVerification, victim: p.From, faulty: outer.To, lost: []flow.TokenKey{p.Key},
+		check: fmt.Sprintf("%s > %s", ref("sent", p.From, p.Asset()), ref("received", p.From, p.Asset())) + l.withPayment(p),
 		evidence: []verdict.Evidence{
 			l.seen(outer, verdict.CalledWithSignature, verdict.Who(outer.To)),
 			l.seen(s, verdict.SignedByPayee, verdict.Who(signer)),
 			l.viewed(v, verdict.AnyKeySucceeds),
-			l.paid(p, verdict.LeavesTo, amount(p.key, p.amount), verdict.Who(p.to)),
+			l.paid(p, verdict.LeavesTo, amountOf(p), verdict.Who(p.To)),
 		},
 		sentence: verdict.Say(
 			verdict.AcceptsAnySigner,
 			verdict.Who(outer.To),
 			l.at(s),
 			verdict.Who(signer),
-			amount(p.key, p.amount),
-			verdict.Who(p.to),
+			amountOf(p),
+			verdict.Who(p.To),
 			l.placeOf(p),
 		)}), true
 }

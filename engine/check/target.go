@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -26,27 +27,27 @@ var _ = register(&Check{
 // arbitrary: a contract made a call of which target and bytes stand in what it was
 // called with, and that call took what somebody else had let the contract take.
 func (l *inspection) arbitrary() (out []finding) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.log < 0 || l.own[p.from] || p.from == (common.Address{}) || !l.own[p.to] || p.frame == nil || p.amount.Sign() == 0 ||
-			!l.onlyGives(p.from, p.key) {
+	for i := range l.moves {
+		p := &l.moves[i]
+		if p.Log < 0 || l.party(p.From) || p.From == (common.Address{}) || !l.party(p.To) || p.Amount.Sign() == 0 ||
+			!l.onlyGives(p.From, p.Key) {
 			continue
 		}
 		inner := l.takes(p)
-		if inner == nil || inner.From == p.from {
+		if inner == nil || inner.From == p.From {
 			continue
 		}
 		router := inner.From
 		outer := l.reached(inner, router)
-		if outer == nil || !free(outer, inner) || l.consents(p.from, outer, inner) {
+		if outer == nil || !free(outer, inner) || l.consents(p.From, outer, inner) {
 			continue
 		}
 		var anybody *View
-		if l.own[router] {
+		if l.party(router) {
 			if anybody = l.nobodys(router, outer); anybody == nil {
 				continue
 			}
-			delete(l.own, router) // it does for anybody what it did for the sender
+			l.others[router] = true // it does for anybody what it did for the sender
 		}
 		out = append(out, l.forwarded(p, inner, outer, anybody))
 	}
@@ -68,10 +69,10 @@ func (l *inspection) nobodys(router common.Address, outer *trace.Frame) *View {
 
 // takes is the call of a token that moves a payment out of an account that is not the
 // caller's: transferFrom.
-func (l *inspection) takes(p *payment) *trace.Frame {
-	for f := p.frame; f != nil; f = f.Parent {
-		if f.Kind == trace.Call && f.To == p.key.Token {
-			if evmsig.Called(f.Input) == evmsig.SelTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.from {
+func (l *inspection) takes(p *facts.Move) *trace.Frame {
+	for f := l.frame(p); f != nil; f = f.Parent {
+		if f.Kind == trace.Call && f.To == p.Token {
+			if evmsig.Called(f.Input) == evmsig.SelTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.From {
 				return f
 			}
 			return nil
@@ -87,7 +88,7 @@ func free(outer, inner *trace.Frame) bool {
 
 // onlyGives reports whether an account lost an asset, made no call itself and got nothing.
 func (l *inspection) onlyGives(a common.Address, k flow.TokenKey) bool {
-	for _, p := range l.nets(a) {
+	for _, p := range l.f.Nets(a) {
 		if p.Key != k && p.Amount.Sign() > 0 {
 			return false
 		}
@@ -118,13 +119,13 @@ func (l *inspection) consents(a common.Address, outer, inner *trace.Frame) bool 
 	return false
 }
 
-func (l *inspection) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) finding {
-	b := broken{category: api.ArbitraryCall, victim: p.from, faulty: inner.From, lost: []flow.TokenKey{p.key},
-		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.from, p.key), ref("net", p.from, p.key)),
+func (l *inspection) forwarded(p *facts.Move, inner, outer *trace.Frame, anybody *View) finding {
+	b := broken{category: api.ArbitraryCall, victim: p.From, faulty: inner.From, lost: []flow.TokenKey{p.Key},
+		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.From, p.Asset()), ref("net", p.From, p.Asset())),
 		evidence: []verdict.Evidence{
 			l.seen(outer, verdict.CallsWithTarget, verdict.Who(outer.From), verdict.Who(outer.To)),
 			l.seen(inner, verdict.CallsThatTarget, verdict.Who(inner.From)),
-			l.paid(p, verdict.GoTo, amount(p.key, p.amount), verdict.Who(p.from), verdict.Who(p.to)),
+			l.paid(p, verdict.GoTo, amountOf(p), verdict.Who(p.From), verdict.Who(p.To)),
 		},
 		sentence: verdict.Say(
 			verdict.UsesRightsOfOthers,
@@ -132,8 +133,8 @@ func (l *inspection) forwarded(p *payment, inner, outer *trace.Frame, anybody *V
 			l.at(outer),
 			verdict.Who(outer.From),
 			l.at(inner),
-			amount(p.key, p.amount),
-			verdict.Who(p.from),
+			amountOf(p),
+			verdict.Who(p.From),
 			l.placeOf(p),
 		)}
 	if anybody != nil {

@@ -64,6 +64,7 @@ type Facts struct {
 // Move is one movement of one asset.
 type Move struct {
 	Key          Key
+	Token        common.Address // whose transfer it is; zero for coin that a call carried
 	From, To     common.Address
 	Amount       *big.Int
 	Frame        int

@@ -68,6 +68,7 @@ func (f *Facts) walk(x *trace.Frame, coin, tokens map[int][]int) {
 // exchange with the wrapper.
 func (f *Facts) transfer(frame int, t *flow.Transfer) {
 	m := Move{
+		Token:        t.Token,
 		Key:          Key{Token: t.Token, NFT: t.Standard == flow.ERC721},
 		From:         t.From,
 		To:           t.To,
@@ -82,7 +83,7 @@ func (f *Facts) transfer(frame int, t *flow.Transfer) {
 	if t.ID != nil {
 		m.Key.ID = t.ID.String()
 	}
-	if w := f.Chain.WrappedNative; w != nil && t.Token == *w && !f.Chain.WrappedIsShare && t.ID == nil {
+	if t.ID == nil && f.KeyOf(t.Token) == (Key{}) {
 		m.Key = Key{}
 		if m.From == (common.Address{}) {
 			m.From = t.Token
@@ -95,6 +96,22 @@ func (f *Facts) transfer(frame int, t *flow.Transfer) {
 		m.Amount = new(big.Int)
 	}
 	f.Moves = append(f.Moves, m)
+}
+
+// Asset is what moved: the wrapped token of the native coin itself, and not the coin.
+func (m *Move) Asset() Key {
+	if m.Key == (Key{}) {
+		return Key{Token: m.Token}
+	}
+	return m.Key
+}
+
+// KeyOf is the asset of a fungible token: the wrapped token of the native coin is the coin.
+func (f *Facts) KeyOf(token common.Address) Key {
+	if w := f.Chain.WrappedNative; w != nil && token == *w && !f.Chain.WrappedIsShare {
+		return Key{}
+	}
+	return Key{Token: token}
 }
 
 // Inside lists the movements in a frame and below it.
