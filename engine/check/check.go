@@ -20,14 +20,12 @@ type Check struct {
 	// such as a source or the state at the block.
 	Open bool
 
-	order      int // among the checks of results, and of its rules as a cause
-	rules      []rule
-	flag       func(*inspection) []verdict.Risk        // raises the risk flags that need the trace or the state; nil: none
-	find       func(*inspection) []finding             // finds broken rules; nil: none
-	ruleOut    func(*inspection) verdict.Outcome       // the result where nothing was found; nil: the check has no line in results
-	severity   func(*inspection, *broken) api.Severity // nil: lossSeverity
-	amplifiers []verdict.Flag                          // flags that name an amplifier of its findings
-	own        bool                                    // has bounds of its own and weighs its findings itself
+	order   int // among the checks of results, and of its rules as a cause
+	rules   []rule
+	flag    func(*inspection) []verdict.Risk    // raises the risk flags that need the trace or the state; nil: none
+	find    func(*inspection) []verdict.Finding // finds broken rules; nil: none
+	ruleOut func(*inspection) verdict.Outcome   // the result where nothing was found; nil: the check has no line in results
+	own     bool                                // has bounds of its own
 }
 
 // Listed reports whether results have a line for the check.
@@ -38,13 +36,6 @@ func (c *Check) Contradicted(cause api.Category) bool { return slices.Contains(c
 
 // Finds reports whether the rules look for findings, and not for flags alone.
 func (c *Check) Finds() bool { return c.find != nil || len(c.rules) > 0 }
-
-func (c *Check) severityOf(l *inspection, b *broken) api.Severity {
-	if c.severity != nil {
-		return c.severity(l, b)
-	}
-	return lossSeverity(l, b)
-}
 
 // Outcome is the result of one check.
 type Outcome struct {

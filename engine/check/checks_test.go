@@ -134,17 +134,3 @@ func sceneLines(t *testing.T) string {
 	}
 	return string(all)
 }
-
-// TestSeverityOfControl: to have taken control of a contract is critical by itself; other
-// checks go by the loss alone.
-func TestSeverityOfControl(t *testing.T) {
-	for _, c := range checks() {
-		want := api.SeverityMedium // a loss of which the size is not known
-		if c.Name == "control_changed" {
-			want = api.SeverityCritical
-		}
-		if got := c.severityOf(&inspection{}, &broken{control: true}); got != want {
-			t.Errorf("%s: %s, want %s", c.Name, got, want)
-		}
-	}
-}

@@ -16,15 +16,13 @@ import (
 )
 
 var _ = register(&Check{
-	order:      60,
-	Name:       "control_changed",
-	Title:      "owner, role, implementation, threshold or module changed",
-	Causes:     []api.Category{api.AccessControl},
-	Flags:      verdict.ControlFlags(),
-	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       func(l *inspection) []finding { return append(l.takeover(), l.openMint()...) },
-	severity:   controlSeverity,
-	ruleOut:    always(verdict.Clean, verdict.WhyNoControlEvent),
+	order:   60,
+	Name:    "control_changed",
+	Title:   "owner, role, implementation, threshold or module changed",
+	Causes:  []api.Category{api.AccessControl},
+	Flags:   verdict.ControlFlags(),
+	find:    func(l *inspection) []verdict.Finding { return append(l.takeover(), l.openMint()...) },
+	ruleOut: always(verdict.Clean, verdict.WhyNoControlEvent),
 })
 
 // control is a word of storage that says who controls a contract.
@@ -73,7 +71,7 @@ func (l *inspection) waited(a common.Address, to common.Address) bool {
 
 // takeover: control of a contract went from somebody who made no call to the sender's
 // side, which then took what the contract holds.
-func (l *inspection) takeover() (out []finding) {
+func (l *inspection) takeover() (out []verdict.Finding) {
 	for _, v := range l.calledByOwn() {
 		for _, c := range l.controls(v) {
 			if f, ok := l.taken(v, c); ok {
@@ -105,23 +103,23 @@ func (l *inspection) calls(from, to common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Status == trace.OK && f.From == from && f.To == to })
 }
 
-func (l *inspection) taken(v common.Address, c control) (finding, bool) {
+func (l *inspection) taken(v common.Address, c control) (verdict.Finding, bool) {
 	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	call := l.grabs(v, c)
 	keys := l.losses(v)
 	if call == nil {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	open, known := l.openTo(v, call.Input)
 	if known && !open {
-		return finding{}, false // somebody gave this caller the right
+		return verdict.Finding{}, false // somebody gave this caller the right
 	}
 	if c.slot == statediff.Implementation && !known {
-		return finding{}, false // an upgrade, as far as anybody knows
+		return verdict.Finding{}, false // an upgrade, as far as anybody knows
 	}
-	b := broken{category: api.AccessControl, victim: v, lost: keys, control: true}
+	b := broken{category: api.AccessControl, victims: []common.Address{v}, lost: keys, control: true}
 	b.evidence = append(b.evidence,
 		l.seen(call, verdict.IsCalledBy, verdict.Who(v), verdict.Who(call.From)),
 		l.stored(v, c.slot, verdict.ControllerChanges, verdict.Who(c.pre), verdict.Who(c.post)))
@@ -133,7 +131,7 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	if len(keys) > 0 {
 		took = l.firstLoss(&b, keys[0])
 	} else if !known {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	switch {
 	case c.pre != (common.Address{}):
@@ -159,7 +157,7 @@ func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 // and returns its amount and its place.
 func (l *inspection) firstLoss(b *broken, k flow.TokenKey) []verdict.Arg {
 	for i := range l.moves {
-		if q := &l.moves[i]; q.From == b.victim && l.party(q.To) && q.Key == k && q.Amount.Sign() > 0 {
+		if q := &l.moves[i]; q.From == b.victims[0] && l.party(q.To) && q.Key == k && q.Amount.Sign() > 0 {
 			b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amountOf(q), verdict.Who(q.To)))
 			return []verdict.Arg{amountOf(q), l.placeOf(q)}
 		}

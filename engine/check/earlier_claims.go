@@ -22,14 +22,14 @@ const (
 )
 
 // dropClaimed removes what earlier claims explain from matches of which none decides.
-func (a *attack) dropClaimed() {
-	if a.cause() != nil {
+func (l *inspection) dropClaimed() {
+	if l.cause() != nil {
 		return
 	}
-	kept := a.all[:0]
-	for _, h := range a.all {
+	kept := l.matches[:0]
+	for _, h := range l.matches {
 		if h.rule.claims && len(h.victims) > 0 {
-			switch a.claimOn(h.victims[0]) {
+			switch l.claimOn(h.victims[0]) {
 			case claimFound:
 				continue
 			case claimNone:
@@ -38,23 +38,23 @@ func (a *attack) dropClaimed() {
 		}
 		kept = append(kept, h)
 	}
-	a.all = kept
+	l.matches = kept
 }
 
 // claimOn looks for earlier claims on an account of which it is told that it paid the cluster
 // for nothing. Each account is asked for once; one account is enough for the questions.
-func (a *attack) claimOn(v common.Address) claim {
-	if c, ok := a.claims[v]; ok {
+func (l *inspection) claimOn(v common.Address) claim {
+	if c, ok := l.claims[v]; ok {
 		return c
 	}
-	if a.claims == nil {
-		a.claims = map[common.Address]claim{}
+	if l.claims == nil {
+		l.claims = map[common.Address]claim{}
 	}
-	if len(a.claims) == maxClaims {
+	if len(l.claims) == maxClaims {
 		return claimUnknown
 	}
-	a.claims[v] = a.lookUpClaim(v)
-	return a.claims[v]
+	l.claims[v] = l.lookUpClaim(v)
+	return l.claims[v]
 }
 
 // maxClaims bounds the accounts that are asked for earlier claims.
@@ -62,8 +62,8 @@ const maxClaims = 1
 
 // lookUpClaim asks what the payee could claim of the account before the transaction. Half of
 // what was paid is enough: rewards grow with each block, and rates move.
-func (a *attack) lookUpClaim(v common.Address) claim {
-	p := a.firstPayment(v)
+func (l *inspection) lookUpClaim(v common.Address) claim {
+	p := l.firstPayment(v)
 	if p == nil {
 		return claimUnknown
 	}
@@ -71,7 +71,7 @@ func (a *attack) lookUpClaim(v common.Address) claim {
 	known, found := true, false
 	ask := func(q Question) (View, bool) {
 		q.Asker = "what the sender could claim before the transaction"
-		view, ok := a.l.ask(q)
+		view, ok := l.ask(q)
 		known = known && ok
 		return view, ok
 	}
@@ -93,7 +93,7 @@ func (a *attack) lookUpClaim(v common.Address) claim {
 	if gaveShares(v, who, ask) {
 		found = true
 	}
-	if own, ok := a.ownRight(p, ask); ok && own {
+	if own, ok := l.ownRight(p, ask); ok && own {
 		found = true
 	}
 	switch {
@@ -117,20 +117,20 @@ func gaveShares(of common.Address, holder []byte, ask func(Question) (View, bool
 }
 
 // firstPayment is the first direct payment of an account to the cluster; nil for none.
-func (a *attack) firstPayment(v common.Address) *facts.Move {
-	for _, i := range a.paidBy(v) {
-		return &a.f.Moves[i]
+func (l *inspection) firstPayment(v common.Address) *facts.Move {
+	for _, i := range l.paidBy(v) {
+		return &l.f.Moves[i]
 	}
 	return nil
 }
 
 // ownRight reports whether the caller could have made the call that paid it before the
 // transaction, and a stranger could not: then the right to it is older.
-func (a *attack) ownRight(p *facts.Move, ask func(Question) (View, bool)) (own, ok bool) {
+func (l *inspection) ownRight(p *facts.Move, ask func(Question) (View, bool)) (own, ok bool) {
 	if p.ExternalCall < 0 {
 		return false, false
 	}
-	x := a.callFrame(p.ExternalCall)
+	x := l.callFrame(p.ExternalCall)
 	if len(x.Input) < 4 || !x.Value.IsZero() { // questions carry no coin
 		return false, false
 	}

@@ -19,25 +19,25 @@ var _ = register(&Check{
 	Title:  "address of the sender taken for a token or a pool",
 	Causes: []api.Category{api.InsufficientValidation},
 	rules: []rule{
-		{name: "fake_input", fires: (*attack).fakeInput, sentence: render(verdict.CauseFakeInput, ofFaulty)},
+		{name: "fake_input", fires: (*inspection).fakeInput, sentence: render(verdict.CauseFakeInput, ofFaulty)},
 	},
 })
 
 // fakeInput: a contract asked a tool what it would ask a token or a pool, because the
 // party had passed the tool's address.
-func (a *attack) fakeInput() (out []match) {
-	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) ||
-			a.f.InAttackerCluster(x.From) || len(x.Input) < 4 ||
+func (l *inspection) fakeInput() (out []match) {
+	for i, x := range l.f.Tree.Frames {
+		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !l.f.Live(i) || !l.f.Tool(x.To) ||
+			l.f.InAttackerCluster(x.From) || len(x.Input) < 4 ||
 			!evmsig.AssetFunctions[evmsig.Called(x.Input)] ||
-			a.traded(x.To) {
+			l.traded(x.To) {
 			continue
 		}
-		d := a.f.ExternalCallAt(i)
-		if d < 0 || !a.passed(a.f.ExternalCalls[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h match) bool { return h.faulty == x.From }) {
+		d := l.f.ExternalCallAt(i)
+		if d < 0 || !l.passed(l.f.ExternalCalls[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h match) bool { return h.faulty == x.From }) {
 			continue
 		}
-		if lost := a.f.Robbed(x.From); lost != nil || a.gain && len(a.f.LossCandidates) > 0 || a.gain && a.loan {
+		if lost := l.f.Robbed(x.From); lost != nil || l.gained && len(l.f.LossCandidates) > 0 || l.gained && l.borrowed {
 			h := match{grade: decisive, category: api.InsufficientValidation, faulty: x.From, calls: []int{d}, frames: []int{i}}
 			if lost != nil {
 				h.victims, h.position = []common.Address{x.From}, lost[0]
@@ -50,6 +50,6 @@ func (a *attack) fakeInput() (out []match) {
 
 // traded reports whether the cluster exchanged a token with a pool. Tokens that sell their own
 // fees pass themselves to routers.
-func (a *attack) traded(token common.Address) bool {
-	return slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid.Token == token || t.Got.Token == token })
+func (l *inspection) traded(token common.Address) bool {
+	return slices.ContainsFunc(l.f.Trades, func(t facts.Trade) bool { return t.Paid.Token == token || t.Got.Token == token })
 }

@@ -19,54 +19,64 @@ import (
 // broken is a rule that did not hold, before it is weighed.
 type broken struct {
 	category api.Category
-	victim   common.Address
-	faulty   common.Address  // whose rule it is; zero: the victim's
-	lost     []flow.TokenKey // by the victim, to the sender's side
-	control  bool            // of the victim was taken
+	victims  []common.Address // of which the first is named
+	faulty   common.Address   // whose rule it is; zero: the first victim's
+	lost     []facts.Key      // by the first victim, to the party
+	takers   []common.Address // who has what was lost, where that is not the party
+	control  bool             // of the victim was taken
+	outcome  bool             // a rule decides by what moved: a theft, probable at least
+	proves   bool             // with outcome: what broke is shown, and not only what moved
 	sentence verdict.Sentence
 	check    string
 	evidence []verdict.Evidence
 	missing  []verdict.Sentence // what would have to be known; keeps the status at possible
 }
 
-// finding is a broken rule with what its severity follows from.
-type finding struct {
-	verdict.Finding
-	broken broken
-}
-
-// find weighs what broke. The severity and the amplifiers follow from the rules of the
-// check.
-func (l *inspection) find(b broken) finding {
+// find weighs what broke. It is the one place where findings are made.
+func (l *inspection) find(b broken) verdict.Finding {
 	out := verdict.Finding{Invariant: b.sentence, Evidence: b.evidence, Missing: b.missing, Facts: api.Finding{
-		Category: b.category, Victim: []api.Addr{api.AddrOf(b.victim)}, Attacker: l.attackers(),
-		Check: b.check, Confidence: api.High, Status: api.Confirmed,
+		Category: b.category, Attacker: l.attackers(&b), Check: b.check, Severity: l.severity(&b), Amplifiers: l.amplifiers(),
 	}}
 	f := &out.Facts
-	derived := slices.ContainsFunc(b.evidence, func(e verdict.Evidence) bool { return e.Facts.Kind != api.Observed })
-	switch {
-	case len(b.missing) > 0 || b.check == "":
-		f.Status = api.Possible
-	case derived || !l.full():
-		f.Status = api.Probable
+	for _, v := range b.victims {
+		f.Victim = append(f.Victim, api.AddrOf(v))
 	}
-	faulty := api.AddrOf(b.victim)
+	faulty := api.AddrOf(b.victims[0])
 	if b.faulty != (common.Address{}) {
 		faulty = api.AddrOf(b.faulty)
 	}
 	f.FaultyContract = &faulty
+	f.Status, f.Confidence = l.certainty(&b)
 	if !l.full() {
-		f.Confidence = api.Medium
 		out.Missing = append(out.Missing, verdict.Say(verdict.MissingTrace))
 	}
-	if f.Status == api.Possible {
-		f.Confidence = api.Low
+	if !l.sourced(b.victims[0]) {
+		out.Missing = append(out.Missing, verdict.Say(verdict.MissingSource, verdict.Address(b.victims[0])))
 	}
-	if !l.sourced(b.victim) {
-		f.Confidence = api.Low
-		out.Missing = append(out.Missing, verdict.Say(verdict.MissingSource, verdict.Address(b.victim)))
+	return out
+}
+
+// certainty is how sure it is that a rule did not hold, and how much of what would show it is
+// known.
+func (l *inspection) certainty(b *broken) (api.FindingStatus, api.Confidence) {
+	status, confidence := api.Confirmed, api.High
+	derived := slices.ContainsFunc(b.evidence, func(e verdict.Evidence) bool { return e.Facts.Kind != api.Observed })
+	switch {
+	case len(b.missing) > 0 || b.check == "":
+		status, confidence = api.Possible, api.Low
+	case derived || !l.full():
+		status = api.Probable
 	}
-	return finding{out, b}
+	switch {
+	case !l.sourced(b.victims[0]):
+		confidence = api.Low
+	case !l.full():
+		confidence = confidence.Lower(api.Medium)
+	}
+	if b.outcome && (status == api.Possible || !b.proves) { // the loss is shown, the cause follows from structure
+		status, confidence = api.Probable, confidence.Lower(api.Medium)
+	}
+	return status, confidence
 }
 
 // Roles that findings give to addresses.
@@ -120,21 +130,6 @@ func (l *inspection) lent(a common.Address) bool {
 	})
 }
 
-// amplifiers are what made it larger or easier, as far as the evidence shows it.
-func (l *inspection) amplifiers(by []verdict.Flag) (out []api.Amplifier) {
-	for _, f := range by {
-		if l.flagged(f) {
-			out = append(out, f.Info().Amplifier)
-		}
-	}
-	for _, f := range l.Tree.Frames {
-		if f.Kind.Creates() && l.party(f.From) && f.Status == trace.OK {
-			return append(out, "fresh_contract")
-		}
-	}
-	return out
-}
-
 // Thresholds of a loss: in USD, and as a part of what the victim held, in percent.
 var (
 	inUSD  = []int64{1_000_000, 50_000, 1_000}
@@ -142,17 +137,13 @@ var (
 	ranks  = []api.Severity{api.SeverityCritical, api.SeverityHigh, api.SeverityMedium}
 )
 
-// controlSeverity: to have taken control is the worst, whatever was taken with it.
-func controlSeverity(l *inspection, b *broken) api.Severity {
+// severity follows from what was done and from what was lost: as a part of what the first victim
+// held and in USD. To have taken control is the worst, whatever was taken with it. A theft, and a
+// loss of which the value is not known, is a limited loss at least.
+func (l *inspection) severity(b *broken) api.Severity {
 	if b.control {
 		return api.SeverityCritical
 	}
-	return lossSeverity(l, b)
-}
-
-// lossSeverity follows from what was lost. Assets taken are a limited loss at least,
-// unless they are known to be next to nothing.
-func lossSeverity(l *inspection, b *broken) api.Severity {
 	best, known := api.SeverityLow, len(b.lost) > 0
 	raise := func(s api.Severity) {
 		if s.Rank() > best.Rank() {
@@ -160,9 +151,8 @@ func lossSeverity(l *inspection, b *broken) api.Severity {
 		}
 	}
 	for _, k := range b.lost {
-		lost := new(big.Int).Neg(l.net(b.victim, k))
-		had := l.holdings(b.victim, k)
-		if had != nil && had.Sign() > 0 {
+		lost := new(big.Int).Neg(l.net(b.victims[0], k))
+		if had := l.holdings(b.victims[0], k); had != nil && had.Sign() > 0 {
 			part := new(big.Int).Quo(new(big.Int).Mul(lost, big.NewInt(100)), had)
 			for i, p := range inPart {
 				if part.Cmp(big.NewInt(p)) >= 0 {
@@ -170,15 +160,26 @@ func lossSeverity(l *inspection, b *broken) api.Severity {
 				}
 			}
 		}
-		usd := l.worth(k, lost)
+		known = known && l.worth(k, lost) != nil
+	}
+	lists := [][]facts.Position{l.lost(b.victims)}
+	if b.outcome {
+		lists = append(lists, l.f.Gains) // the movements may show the gain alone
+	}
+	for _, list := range lists {
+		sum := new(big.Int)
+		for _, p := range list {
+			if usd := l.worth(p.Key, p.Amount); usd != nil {
+				sum.Add(sum, usd)
+			}
+		}
 		for i, n := range inUSD {
-			if usd != nil && usd.Cmp(big.NewInt(n)) >= 0 {
+			if sum.Cmp(big.NewInt(n)) >= 0 {
 				raise(ranks[i])
 			}
 		}
-		known = known && usd != nil
 	}
-	if !known {
+	if !known || b.outcome {
 		raise(api.SeverityMedium)
 	}
 	return best
@@ -225,11 +226,11 @@ func (l *inspection) seen(f *trace.Frame, form verdict.Form, args ...verdict.Arg
 
 func (l *inspection) paid(p *facts.Move, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	if p.Log < 0 {
-		return l.seen(l.frame(p), form, args...)
+		return l.seen(l.frameOf(p), form, args...)
 	}
 	n := l.Receipt.Logs[p.Log].Index
 	a := api.AddrOf(p.Token)
-	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt", Frame: l.path(l.frame(p))}
+	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt", Frame: l.path(l.frameOf(p))}
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
@@ -304,7 +305,7 @@ func (l *inspection) assets(who common.Address, k facts.Key) (out []facts.Key) {
 // moved refers to the amount of one payment.
 func (l *inspection) moved(p *facts.Move) string {
 	if p.Log < 0 {
-		return ref("value", l.path(l.frame(p)))
+		return ref("value", l.path(l.frameOf(p)))
 	}
 	return ref("transfer", l.Receipt.Logs[p.Log].Index)
 }
@@ -312,7 +313,7 @@ func (l *inspection) moved(p *facts.Move) string {
 // placeOf says where a payment stands, for a sentence.
 func (l *inspection) placeOf(p *facts.Move) verdict.Sentence {
 	if p.Log < 0 {
-		return verdict.Say(verdict.AtFrame, l.at(l.frame(p)))
+		return verdict.Say(verdict.AtFrame, l.at(l.frameOf(p)))
 	}
 	return verdict.Say(verdict.AtLog, verdict.Int(l.Receipt.Logs[p.Log].Index))
 }
@@ -321,7 +322,7 @@ func (l *inspection) logged(receipt int, form verdict.Form, args ...verdict.Arg)
 	g := &l.Receipt.Logs[receipt]
 	n, a := g.Index, api.AddrOf(g.Address)
 	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
-	if f := l.frameOf[receipt]; f != nil {
+	if f := l.logFrame[receipt]; f != nil {
 		e.Frame = l.path(f)
 	}
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}

@@ -16,24 +16,24 @@ var _ = register(&Check{
 	Title:  "function for pools and lenders that anybody may call",
 	Causes: []api.Category{api.AccessControl},
 	rules: []rule{
-		{name: "forged_callback", fires: (*attack).forgedCallback, sentence: render(verdict.CauseForgedCallback, ofFaulty), proves: true, alone: true},
+		{name: "forged_callback", fires: (*inspection).forgedCallback, sentence: render(verdict.CauseForgedCallback, ofFaulty), proves: true, alone: true},
 	},
 })
 
 // forgedCallback: the party called a function that only a pool or a lender may call, on a
 // contract that was not waiting for it, and value left somebody.
-func (a *attack) forgedCallback() (out []match) {
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		x := a.callFrame(i)
-		if !evmsig.Callbacks[d.Selector] || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
+func (l *inspection) forgedCallback() (out []match) {
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		x := l.callFrame(i)
+		if !evmsig.Callbacks[d.Selector] || x.Parent != nil && l.onStack(x.Parent.Index, d.Target) {
 			continue
 		}
-		for _, m := range a.f.Inside(d.Frame) {
-			if a.f.InAttackerCluster(m.From) || m.Amount.Sign() == 0 || !a.f.Counts(m.Key) || a.f.Net(m.From, m.Key).Sign() >= 0 {
+		for _, m := range l.f.Inside(d.Frame) {
+			if l.f.InAttackerCluster(m.From) || m.Amount.Sign() == 0 || !l.f.Counts(m.Key) || l.f.Net(m.From, m.Key).Sign() >= 0 {
 				continue
 			}
-			if l := a.f.Loses(m.From); l != nil || !a.f.RanCode(m.From) && !a.compensated(m.From) {
+			if loss := l.f.Loses(m.From); loss != nil || !l.f.RanCode(m.From) && !l.compensated(m.From) {
 				out = append(
 					out,
 					match{

@@ -18,38 +18,38 @@ const (
 )
 
 // dealings lay out the transaction where a rule fired; nil elsewhere.
-func (a *attack) dealings() *verdict.Dealings {
-	if a == nil || len(a.all) == 0 {
+func (l *inspection) dealings() *verdict.Dealings {
+	if l == nil || len(l.matches) == 0 {
 		return nil
 	}
-	out := &verdict.Dealings{Side: a.side()}
-	for i := range a.f.ExternalCalls {
-		if d := &a.f.ExternalCalls[i]; d.Into < 0 {
-			given, taken := amounts(a.f.Given(i)), amounts(a.f.Taken(i))
+	out := &verdict.Dealings{Side: l.side()}
+	for i := range l.f.ExternalCalls {
+		if d := &l.f.ExternalCalls[i]; d.Into < 0 {
+			given, taken := amounts(l.f.Given(i)), amounts(l.f.Taken(i))
 			switch {
 			case len(given)+len(taken) == 0:
 			case len(out.Deals) == maxLaidDeals:
 				out.More++
 			default:
 				out.Deals = append(out.Deals, verdict.Deal{
-					Path: a.callFrame(i).Path(), Target: d.Target, Function: a.called(d), Given: given, Taken: taken,
+					Path: l.callFrame(i).Path(), Target: d.Target, Function: l.called(d), Given: given, Taken: taken,
 				})
 			}
 		}
 	}
 	for _, who := range out.Side {
-		out.Gained = a.holding(out.Gained, who)
+		out.Gained = l.holding(out.Gained, who)
 	}
 	seen := map[common.Address]bool{}
-	for _, l := range a.f.LossCandidates {
-		seen[l.Address] = true
-		out.Lost = a.holding(out.Lost, l.Address)
+	for _, loss := range l.f.LossCandidates {
+		seen[loss.Address] = true
+		out.Lost = l.holding(out.Lost, loss.Address)
 	}
-	for i := range a.all {
-		for _, v := range a.all[i].victims {
-			if !seen[v] && !a.f.InAttackerCluster(v) && len(out.Lost) < maxLaidSide {
+	for i := range l.matches {
+		for _, v := range l.matches[i].victims {
+			if !seen[v] && !l.f.InAttackerCluster(v) && len(out.Lost) < maxLaidSide {
 				seen[v] = true
-				out.Lost = a.holding(out.Lost, v)
+				out.Lost = l.holding(out.Lost, v)
 			}
 		}
 	}
@@ -57,27 +57,27 @@ func (a *attack) dealings() *verdict.Dealings {
 }
 
 // side lists the accounts of the cluster, the sender first.
-func (a *attack) side() []common.Address {
-	out := append([]common.Address{a.f.Tx.From}, a.f.Tools...)
-	out = append(out, a.f.ProfitReceivers...)
+func (l *inspection) side() []common.Address {
+	out := append([]common.Address{l.f.Tx.From}, l.f.Tools...)
+	out = append(out, l.f.ProfitReceivers...)
 	return out[:min(len(out), maxLaidSide)]
 }
 
 // called is the name of the function of an external call, or its selector.
-func (a *attack) called(d *facts.ExternalCall) string {
-	if name := a.l.function(d.Frame); name != "" {
+func (l *inspection) called(d *facts.ExternalCall) string {
+	if name := l.function(d.Frame); name != "" {
 		return name
 	}
-	if len(a.frame(d.Frame).Input) >= 4 {
+	if len(l.frame(d.Frame).Input) >= 4 {
 		return api.Hex(d.Selector[:]).String()
 	}
 	return ""
 }
 
 // holding adds what an account has more and less of, if anything.
-func (a *attack) holding(list []verdict.Holding, who common.Address) []verdict.Holding {
+func (l *inspection) holding(list []verdict.Holding, who common.Address) []verdict.Holding {
 	var assets []verdict.Amount
-	for _, p := range a.f.Changed(who) {
+	for _, p := range l.f.Changed(who) {
 		if len(assets) < maxLaidAssets {
 			assets = append(assets, amount(p.Key, p.Amount))
 		}

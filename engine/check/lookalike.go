@@ -42,7 +42,7 @@ func (l *inspection) poisoning() []verdict.Risk {
 // another account. A batch of airdrops comes from one account, and a batch of payments goes
 // to one or moves a token with a name.
 func (l *inspection) poisoningBatch() verdict.Sentence {
-	if l.att == nil || l.att.cause() != nil {
+	if !l.laidOut() || l.cause() != nil {
 		return verdict.Sentence{}
 	}
 	named, payees := map[common.Address]bool{}, map[common.Address]bool{}
@@ -50,7 +50,7 @@ func (l *inspection) poisoningBatch() verdict.Sentence {
 	for _, list := range [][]flow.Transfer{l.Flow.Transfers, l.Flow.Fakes} {
 		for i := range list {
 			t := &list[i]
-			if t.From == (common.Address{}) || t.Amount.Sign() != 0 && l.vouched(t.Token) || !l.att.idle(t.From) {
+			if t.From == (common.Address{}) || t.Amount.Sign() != 0 && l.vouched(t.Token) || !l.idle(t.From) {
 				return verdict.Sentence{} // somebody moved something of worth, or minted
 			}
 			n++
@@ -64,17 +64,17 @@ func (l *inspection) poisoningBatch() verdict.Sentence {
 }
 
 // idle reports whether an account took no part in the transaction.
-func (a *attack) idle(who common.Address) bool {
-	if a.ownBusiness(who) || a.f.RanCode(who) {
+func (l *inspection) idle(who common.Address) bool {
+	if l.ownBusiness(who) || l.f.RanCode(who) {
 		return false
 	}
-	for i := range a.f.Signed {
-		if a.f.Signed[i].Signer == who {
+	for i := range l.f.Signed {
+		if l.f.Signed[i].Signer == who {
 			return false
 		}
 	}
-	for i := range a.f.Moves {
-		if m := &a.f.Moves[i]; m.From == who && m.Amount.Sign() > 0 && (m.Key == (facts.Key{}) || a.l.vouched(m.Key.Token)) {
+	for i := range l.f.Moves {
+		if m := &l.f.Moves[i]; m.From == who && m.Amount.Sign() > 0 && (m.Key == (facts.Key{}) || l.vouched(m.Key.Token)) {
 			return false
 		}
 	}

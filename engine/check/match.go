@@ -29,7 +29,7 @@ const (
 // first that fires names the cause of all.
 type rule struct {
 	name         string
-	fires        func(*attack) []match
+	fires        func(*inspection) []match
 	sentence     func(*described) verdict.Sentence // what happened where it fires
 	proves       bool                              // the calls that it finds show the cause, not only the outcome
 	alone        bool                              // it also looks at senders without contracts of their own
@@ -56,33 +56,27 @@ type match struct {
 	state     *observed        // what the state shows of the first victim; nil: nothing
 }
 
-// attack is the working state of the rules.
-type attack struct {
-	l    *inspection
-	f    *facts.Facts
-	gain bool // the cluster has more of something that counts
-	loan bool // the party worked with assets lent for the length of an external call
-	all  []match
-	old  bool // it settled a debt that it had not opened here
-
-	claims map[common.Address]claim // earlier claims of the cluster, by who paid it
-}
-
 // assumeLoan has every transaction pass for one with a flash loan. Tests set it to see how
 // much rests on that alone.
 var assumeLoan bool
 
-// newAttack lays the transaction out; nil where that cannot be done.
-func (l *inspection) newAttack() *attack {
-	f := l.f
-	if f == nil || l.Tree.Source == trace.SourceReceipt {
-		return nil
+// fireRules looks for all rules. Where nothing is laid out none fires.
+func (l *inspection) fireRules() {
+	if !l.laidOut() {
+		return
 	}
-	a := &attack{l: l, f: f, gain: len(f.Gains) > 0, loan: len(f.Loans) > 0 || assumeLoan, old: len(f.OldDebt) > 0}
-	a.all = a.matches()
-	a.dropClaimed()
-	a.useState()
-	return a
+	l.gained, l.borrowed, l.oldDebt = len(l.f.Gains) > 0, len(l.f.Loans) > 0 || assumeLoan, len(l.f.OldDebt) > 0
+	for _, r := range rules() {
+		if l.f.Alone() && !r.alone {
+			continue
+		}
+		for _, h := range r.fires(l) {
+			h.rule = r
+			l.matches = append(l.matches, h)
+		}
+	}
+	l.dropClaimed()
+	l.useState()
 }
 
 // published reports whether the function that a frame calls stands in an ABI that somebody
@@ -112,25 +106,11 @@ type Fired struct {
 	Decisive bool
 }
 
-// matches are those of all rules, in the order of the list.
-func (a *attack) matches() (out []match) {
-	for _, r := range rules() {
-		if a.f.Alone() && !r.alone {
-			continue
-		}
-		for _, h := range r.fires(a) {
-			h.rule = r
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
 // frame gives the frame at an index.
-func (a *attack) frame(i int) *trace.Frame { return a.f.Tree.Frames[i] }
+func (l *inspection) frame(i int) *trace.Frame { return l.f.Tree.Frames[i] }
 
 // callFrame is the frame of an external call.
-func (a *attack) callFrame(d int) *trace.Frame { return a.frame(a.f.ExternalCalls[d].Frame) }
+func (l *inspection) callFrame(d int) *trace.Frame { return l.frame(l.f.ExternalCalls[d].Frame) }
 
 // exceeds reports whether n is more than percent hundredths of base.
 func exceeds(n, base *big.Int, percent int64) bool {
@@ -139,10 +119,10 @@ func exceeds(n, base *big.Int, percent int64) bool {
 
 // gave is what the cluster paid an account directly, of assets other than the account's own
 // token; took is what it was paid by it.
-func (a *attack) gave(to common.Address) (calls []int) {
-	for i := range a.f.Moves {
-		m := &a.f.Moves[i]
-		if m.To == to && a.f.InAttackerCluster(m.From) && m.Key.Token != to && a.f.Counts(m.Key) && m.Amount.Sign() > 0 {
+func (l *inspection) gave(to common.Address) (calls []int) {
+	for i := range l.f.Moves {
+		m := &l.f.Moves[i]
+		if m.To == to && l.f.InAttackerCluster(m.From) && m.Key.Token != to && l.f.Counts(m.Key) && m.Amount.Sign() > 0 {
 			calls = append(calls, m.ExternalCall)
 		}
 	}
@@ -150,10 +130,10 @@ func (a *attack) gave(to common.Address) (calls []int) {
 }
 
 // paidBy are the movements by which an account paid the cluster.
-func (a *attack) paidBy(from common.Address) (moves []int) {
-	for i := range a.f.Moves {
-		m := &a.f.Moves[i]
-		if m.From == from && a.f.InAttackerCluster(m.To) && m.Amount.Sign() > 0 && a.f.Counts(m.Key) {
+func (l *inspection) paidBy(from common.Address) (moves []int) {
+	for i := range l.f.Moves {
+		m := &l.f.Moves[i]
+		if m.From == from && l.f.InAttackerCluster(m.To) && m.Amount.Sign() > 0 && l.f.Counts(m.Key) {
 			moves = append(moves, i)
 		}
 	}
@@ -161,10 +141,10 @@ func (a *attack) paidBy(from common.Address) (moves []int) {
 }
 
 // callsOf are the external calls of movements, each once.
-func (a *attack) callsOf(moves []int) (calls []int) {
+func (l *inspection) callsOf(moves []int) (calls []int) {
 	seen := map[int]bool{}
 	for _, i := range moves {
-		if d := a.f.Moves[i].ExternalCall; d >= 0 && !seen[d] {
+		if d := l.f.Moves[i].ExternalCall; d >= 0 && !seen[d] {
 			seen[d] = true
 			calls = append(calls, d)
 		}
@@ -173,8 +153,8 @@ func (a *attack) callsOf(moves []int) (calls []int) {
 }
 
 // wrapped is the token of the native coin; zero where there is none.
-func (a *attack) wrapped() common.Address {
-	if w := a.f.Chain.WrappedNative; w != nil {
+func (l *inspection) wrapped() common.Address {
+	if w := l.f.Chain.WrappedNative; w != nil {
 		return *w
 	}
 	return common.Address{}
@@ -182,17 +162,17 @@ func (a *attack) wrapped() common.Address {
 
 // redeemed reports whether the cluster gave back, in the external calls in which an account paid it,
 // shares that it had held before the transaction: burnt them or sent them to the account.
-func (a *attack) redeemed(v common.Address) bool {
-	paid := a.paidBy(v)
+func (l *inspection) redeemed(v common.Address) bool {
+	paid := l.paidBy(v)
 	keys := map[facts.Key]bool{}
 	for _, i := range paid {
-		keys[a.f.Moves[i].Key] = true
+		keys[l.f.Moves[i].Key] = true
 	}
-	for _, d := range a.callsOf(paid) {
-		for _, j := range a.f.ExternalCalls[d].Moves {
-			m := &a.f.Moves[j]
-			if a.f.InAttackerCluster(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] &&
-				(m.Key.Token == v || more(m)) && a.spent(m.Key) {
+	for _, d := range l.callsOf(paid) {
+		for _, j := range l.f.ExternalCalls[d].Moves {
+			m := &l.f.Moves[j]
+			if l.f.InAttackerCluster(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] &&
+				(m.Key.Token == v || more(m)) && l.spent(m.Key) {
 				return true
 			}
 		}
@@ -204,23 +184,23 @@ func (a *attack) redeemed(v common.Address) bool {
 func more(m *facts.Move) bool { return !facts.Fungible(m.Key) || m.Amount.Cmp(big.NewInt(100)) > 0 }
 
 // spent reports whether the cluster has less of an asset than before.
-func (a *attack) spent(k facts.Key) bool {
-	return slices.ContainsFunc(a.f.Spent, func(p facts.Position) bool { return p.Key == k })
+func (l *inspection) spent(k facts.Key) bool {
+	return slices.ContainsFunc(l.f.Spent, func(p facts.Position) bool { return p.Key == k })
 }
 
 // owed reports whether what an account paid the cluster was borrowed: in each external call in which
 // it paid, the cluster called a function that borrows, and a token was minted to the cluster
 // that books the debt.
-func (a *attack) owed(v common.Address) bool {
-	moves := a.paidBy(v)
+func (l *inspection) owed(v common.Address) bool {
+	moves := l.paidBy(v)
 	for _, i := range moves {
-		d := a.f.Moves[i].ExternalCall
-		if d < 0 || !a.f.Borrows(a.f.ExternalCalls[d].Frame) {
+		d := l.f.Moves[i].ExternalCall
+		if d < 0 || !l.f.Borrows(l.f.ExternalCalls[d].Frame) {
 			return false
 		}
 		booked := false
-		for _, j := range a.f.ExternalCalls[d].Moves {
-			m := &a.f.Moves[j]
+		for _, j := range l.f.ExternalCalls[d].Moves {
+			m := &l.f.Moves[j]
 			booked = booked || m.From == (common.Address{})
 		}
 		if !booked {
@@ -233,12 +213,12 @@ func (a *attack) owed(v common.Address) bool {
 // soldBy reports whether an account sold its stock to the cluster for a price that goes to
 // somebody else: in each external call in which it paid the cluster, it called for something that the
 // side gave to an account which ran no code, its owner's say.
-func (a *attack) soldBy(v common.Address) bool {
-	moves := a.paidBy(v)
+func (l *inspection) soldBy(v common.Address) bool {
+	moves := l.paidBy(v)
 	for _, i := range moves {
-		d := a.f.Moves[i].ExternalCall
-		if d < 0 || a.f.ExternalCalls[d].Target != v ||
-			!slices.ContainsFunc(a.f.ExternalCalls[d].Moves, func(j int) bool { return a.price(&a.f.Moves[j]) }) {
+		d := l.f.Moves[i].ExternalCall
+		if d < 0 || l.f.ExternalCalls[d].Target != v ||
+			!slices.ContainsFunc(l.f.ExternalCalls[d].Moves, func(j int) bool { return l.price(&l.f.Moves[j]) }) {
 			return false
 		}
 	}
@@ -247,20 +227,22 @@ func (a *attack) soldBy(v common.Address) bool {
 
 // price reports whether a movement is more than dust from the cluster to an account of others
 // that ran no code.
-func (a *attack) price(m *facts.Move) bool {
-	return a.f.InAttackerCluster(m.From) && !a.f.RanCode(m.To) && a.f.Counts(m.Key) && more(m)
+func (l *inspection) price(m *facts.Move) bool {
+	return l.f.InAttackerCluster(m.From) && !l.f.RanCode(m.To) && l.f.Counts(m.Key) && more(m)
 }
 
 // explained reports whether the transaction shows why an account paid the cluster: it got its
 // shares back, booked a debt, or sold.
-func (a *attack) explained(v common.Address) bool { return a.redeemed(v) || a.owed(v) || a.soldBy(v) }
+func (l *inspection) explained(v common.Address) bool {
+	return l.redeemed(v) || l.owed(v) || l.soldBy(v)
+}
 
 // unpaidLossCandidates are the loss candidates to which the cluster gave back nothing, owes nothing and paid
 // no price.
-func (a *attack) unpaidLossCandidates() (out []*facts.LossCandidate) {
-	for i := range a.f.LossCandidates {
-		if l := &a.f.LossCandidates[i]; !a.explained(l.Address) {
-			out = append(out, l)
+func (l *inspection) unpaidLossCandidates() (out []*facts.LossCandidate) {
+	for i := range l.f.LossCandidates {
+		if loss := &l.f.LossCandidates[i]; !l.explained(loss.Address) {
+			out = append(out, loss)
 		}
 	}
 	return out

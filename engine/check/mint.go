@@ -18,14 +18,14 @@ var mints = map[[4]byte]bool{evmsig.SelMint: true, evmsig.SelMintAmount: true, e
 
 // openMint: tokens were made for nothing by a function that everybody may call, and
 // somebody gave other assets for them.
-func (l *inspection) openMint() (out []finding) {
+func (l *inspection) openMint() (out []verdict.Finding) {
 	for i := range l.moves {
 		p := &l.moves[i]
 		token := p.Key.Token
 		if !l.mintsToSender(p) {
 			continue
 		}
-		call := l.reached(l.frame(p), token)
+		call := l.reached(l.frameOf(p), token)
 		if call == nil || !mints[evmsig.Called(call.Input)] || !l.givenFor(token) {
 			continue
 		}
@@ -82,9 +82,9 @@ func (l *inspection) buyer(token common.Address) (common.Address, flow.TokenKey)
 	return common.Address{}, flow.TokenKey{}
 }
 
-func (l *inspection) minted(p *facts.Move, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) finding {
+func (l *inspection) minted(p *facts.Move, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) verdict.Finding {
 	view, _ := l.ask(Question{From: stranger, To: call.To, Data: call.Input, When: Before})
-	return l.find(broken{category: api.AccessControl, victim: buyer, faulty: p.Key.Token, lost: []flow.TokenKey{got},
+	return l.find(broken{category: api.AccessControl, victims: []common.Address{buyer}, faulty: p.Key.Token, lost: []flow.TokenKey{got},
 		check: fmt.Sprintf("%s > 0 and %s > %s", ref("minted", p.Token), l.sumOf("sent", buyer, got), ref("sent", p.Token, p.Key)),
 		evidence: []verdict.Evidence{
 			l.seen(call, verdict.MintsForStranger, verdict.Who(p.Key.Token), verdict.Who(call.From)),

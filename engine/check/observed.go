@@ -25,20 +25,20 @@ type observed struct {
 }
 
 // useState removes the matches that the state explains, and notes what it shows of the others.
-func (a *attack) useState() {
-	if a.cause() != nil {
+func (l *inspection) useState() {
+	if l.cause() != nil {
 		return
 	}
 	var first common.Address
 	var seen *observed
-	kept := a.all[:0]
-	for _, h := range a.all {
+	kept := l.matches[:0]
+	for _, h := range l.matches {
 		if len(h.victims) == 0 || h.rule.owners { // drains ask for balances themselves
 			kept = append(kept, h)
 			continue
 		}
 		if seen == nil { // one account is enough for the questions
-			first, seen = h.victims[0], a.observe(h.victims[0])
+			first, seen = h.victims[0], l.observe(h.victims[0])
 		}
 		if h.victims[0] == first {
 			if seen.explained {
@@ -48,15 +48,15 @@ func (a *attack) useState() {
 		}
 		kept = append(kept, h)
 	}
-	a.all = kept
+	l.matches = kept
 }
 
 // observe asks for the state of an account that lost something.
-func (a *attack) observe(v common.Address) *observed {
+func (l *inspection) observe(v common.Address) *observed {
 	o := &observed{}
-	a.observePair(v, o)
+	l.observePair(v, o)
 	if !o.explained {
-		a.observeBalances(v, o)
+		l.observeBalances(v, o)
 	}
 	return o
 }
@@ -64,16 +64,16 @@ func (a *attack) observe(v common.Address) *observed {
 // observePair compares the product of a pair's reserves at the price at rest with the product
 // after the transaction. Trades leave a pair no poorer at its own price: the profit came from
 // a difference to another market.
-func (a *attack) observePair(v common.Address, o *observed) {
-	changed := a.f.Changed(v)
+func (l *inspection) observePair(v common.Address, o *observed) {
+	changed := l.f.Changed(v)
 	if len(changed) != 2 || !facts.Fungible(changed[0].Key) || !facts.Fungible(changed[1].Key) {
 		return
 	}
 	first, second := changed[0], changed[1]
-	if x, y := a.address(first.Key), a.address(second.Key); bytes.Compare(x[:], y[:]) > 0 {
+	if x, y := l.address(first.Key), l.address(second.Key); bytes.Compare(x[:], y[:]) > 0 {
 		first, second = second, first
 	}
-	view, ok := a.l.ask(Question{To: v, Data: evmsig.SelGetReserves[:], When: Before, Asker: "what the pair held before the transaction"})
+	view, ok := l.ask(Question{To: v, Data: evmsig.SelGetReserves[:], When: Before, Asker: "what the pair held before the transaction"})
 	if !ok || view.Reverted || len(view.Output) != 96 {
 		return
 	}
@@ -94,8 +94,8 @@ func (a *attack) observePair(v common.Address, o *observed) {
 }
 
 // address is the contract of a token; that of the wrapped coin for the coin.
-func (a *attack) address(k facts.Key) common.Address {
-	if w := a.f.Chain.WrappedNative; k == (facts.Key{}) && w != nil {
+func (l *inspection) address(k facts.Key) common.Address {
+	if w := l.f.Chain.WrappedNative; k == (facts.Key{}) && w != nil {
 		return *w
 	}
 	return k.Token
@@ -103,15 +103,15 @@ func (a *attack) address(k facts.Key) common.Address {
 
 // observeBalances asks the token itself what an account and the payee of its first payment
 // held. Where the one has no less and the other no more, nothing but events moved.
-func (a *attack) observeBalances(v common.Address, o *observed) {
-	p := a.firstPayment(v)
-	if p == nil || p.Key == (facts.Key{}) || !a.changed(v, p.Key, -1) || !a.changed(p.To, p.Key, 1) {
+func (l *inspection) observeBalances(v common.Address, o *observed) {
+	p := l.firstPayment(v)
+	if p == nil || p.Key == (facts.Key{}) || !l.balanceMoved(v, p.Key, -1) || !l.balanceMoved(p.To, p.Key, 1) {
 		return
 	}
 	known := true
 	balance := func(who common.Address, when When) *big.Int {
 		data := append(evmsig.SelBalanceOf[:], common.LeftPadBytes(who[:], 32)...)
-		view, ok := a.l.ask(Question{To: p.Key.Token, Data: data, When: when, Asker: "what was held before and after the transaction"})
+		view, ok := l.ask(Question{To: p.Key.Token, Data: data, When: when, Asker: "what was held before and after the transaction"})
 		n := evmsig.Uint(view.Output, 0)
 		known = known && ok && !view.Reverted && n != nil
 		return n
@@ -128,10 +128,10 @@ func (a *attack) observeBalances(v common.Address, o *observed) {
 	o.explained = known && gets.Cmp(got) <= 0
 }
 
-// changed reports whether the movements leave an account with less of an asset (sign -1), or
+// balanceMoved reports whether the movements leave an account with less of an asset (sign -1), or
 // with more (sign 1).
-func (a *attack) changed(who common.Address, k facts.Key, sign int) bool {
-	for _, p := range a.f.Changed(who) {
+func (l *inspection) balanceMoved(who common.Address, k facts.Key, sign int) bool {
+	for _, p := range l.f.Changed(who) {
 		if p.Key == k {
 			return p.Amount.Sign() == sign
 		}

@@ -18,8 +18,8 @@ var _ = register(&Check{
 	Title:  "amounts so large that calculations wrap around",
 	Causes: []api.Category{api.PrecisionLoss, api.AccessControl},
 	rules: []rule{
-		{name: "absurd_argument", fires: (*attack).absurdArgument, sentence: render(verdict.CauseOverflow, ofNumber, ofFaulty), proves: true, alone: true},
-		{name: "absurd_amount", fires: (*attack).absurdAmount, sentence: render(verdict.CauseOverflow, ofAmount, ofFaulty)},
+		{name: "absurd_argument", fires: (*inspection).absurdArgument, sentence: render(verdict.CauseOverflow, ofNumber, ofFaulty), proves: true, alone: true},
+		{name: "absurd_amount", fires: (*inspection).absurdAmount, sentence: render(verdict.CauseOverflow, ofAmount, ofFaulty)},
 	},
 })
 
@@ -28,12 +28,12 @@ var topBit = new(big.Int).Lsh(common.Big1, 255)
 
 // absurdArgument: the sender called a function, which is none of tokens, with 2^255: a
 // product with it wraps.
-func (a *attack) absurdArgument() []match {
-	root := a.f.Tree.Root
-	if len(a.f.ExternalCalls) > 1 || len(a.f.ExternalCalls) == 1 && a.f.ExternalCalls[0].Frame != 0 {
+func (l *inspection) absurdArgument() []match {
+	root := l.f.Tree.Root
+	if len(l.f.ExternalCalls) > 1 || len(l.f.ExternalCalls) == 1 && l.f.ExternalCalls[0].Frame != 0 {
 		return nil
 	}
-	if len(root.Input) < 4 || evmsig.TokenFunctions[evmsig.Called(root.Input)] || len(a.f.Spent) > 0 {
+	if len(root.Input) < 4 || evmsig.TokenFunctions[evmsig.Called(root.Input)] || len(l.f.Spent) > 0 {
 		return nil
 	}
 	for i := 0; i < len(root.Input[4:])/32 && i < 64; i++ {
@@ -54,12 +54,12 @@ func (a *attack) absurdArgument() []match {
 }
 
 // absurdAmount: more of a token moved than any token has.
-func (a *attack) absurdAmount() []match {
-	for i := range a.f.Moves {
-		m := &a.f.Moves[i]
+func (l *inspection) absurdAmount() []match {
+	for i := range l.f.Moves {
+		m := &l.f.Moves[i]
 		if !facts.Fungible(m.Key) || m.Key == (facts.Key{}) || m.Amount.BitLen() < 128 ||
 			m.Amount.BitLen() == 256 && new(big.Int).Add(m.Amount, common.Big1).BitLen() == 257 ||
-			!a.f.Counts(m.Key) {
+			!l.f.Counts(m.Key) {
 			continue
 		}
 		h := match{
@@ -69,12 +69,12 @@ func (a *attack) absurdAmount() []match {
 			moves:    []int{i},
 			position: facts.Position{Key: m.Key, Amount: m.Amount},
 		}
-		if a.f.IsFresh(m.From) || a.f.IsFresh(m.To) || a.loan && a.gain {
+		if l.f.IsFresh(m.From) || l.f.IsFresh(m.To) || l.borrowed && l.gained {
 			h.grade = decisive
 		}
 		if m.ExternalCall >= 0 {
 			h.calls = []int{m.ExternalCall}
-			if a.minted(m.Key.Token, m.ExternalCall) { // whoever asked got as many as they liked
+			if l.mintedIn(m.Key.Token, m.ExternalCall) { // whoever asked got as many as they liked
 				h.category = api.AccessControl
 			}
 		}
@@ -83,14 +83,14 @@ func (a *attack) absurdAmount() []match {
 	return nil
 }
 
-// minted reports whether the party had a token mint, or called a function of it that tokens
+// mintedIn reports whether the party had a token mint, or called a function of it that tokens
 // do not have, no later than in an external call.
-func (a *attack) minted(token common.Address, call int) bool {
-	if a.customCall(token, call+1) >= 0 {
+func (l *inspection) mintedIn(token common.Address, call int) bool {
+	if l.customCall(token, call+1) >= 0 {
 		return true
 	}
-	for i := range a.f.ExternalCalls[:call+1] {
-		if a.f.ExternalCalls[i].Target == token && a.calledLike(i, []string{"mint"}) {
+	for i := range l.f.ExternalCalls[:call+1] {
+		if l.f.ExternalCalls[i].Target == token && l.calledLike(i, []string{"mint"}) {
 			return true
 		}
 	}

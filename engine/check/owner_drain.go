@@ -22,10 +22,10 @@ var _ = register(&Check{
 	Title:  "assets of owners taken by their signatures or approvals",
 	Causes: []api.Category{api.PhishingApproval},
 	rules: []rule{
-		{name: "signed_drain", fires: (*attack).signedDrain, sentence: render(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
-		{name: "signed_order", fires: (*attack).signedOrder, sentence: render(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
-		{name: "split_takings", fires: (*attack).splitTakings, sentence: render(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
-		{name: "paid_claim", fires: (*attack).paidClaim, sentence: render(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
+		{name: "signed_drain", fires: (*inspection).signedDrain, sentence: render(verdict.CauseSignedRight, ofTakers), proves: true, alone: true, owners: true},
+		{name: "signed_order", fires: (*inspection).signedOrder, sentence: render(verdict.CauseSignedOrder, ofTakers), proves: true, alone: true, owners: true},
+		{name: "split_takings", fires: (*inspection).splitTakings, sentence: render(verdict.CauseSplitTakings, ofCaller, ofTakers), proves: true, alone: true, owners: true},
+		{name: "paid_claim", fires: (*inspection).paidClaim, sentence: render(verdict.CausePaidClaim, ofEntry, ofTakers), alone: true, owners: true},
 	},
 })
 
@@ -54,31 +54,31 @@ const maxTakers = 5
 const minorShare = 5
 
 // plain reports whether an account ran no code and nobody vouches for it.
-func (a *attack) plain(who common.Address) bool {
-	return !a.f.RanCode(who) && !a.l.vouched(who) && !facts.Nowhere(who)
+func (l *inspection) plain(who common.Address) bool {
+	return !l.f.RanCode(who) && !l.vouched(who) && !facts.Nowhere(who)
 }
 
 // ownBusiness reports whether the transaction was made on behalf of an account, whose
 // operation was itself signed.
-func (a *attack) ownBusiness(who common.Address) bool {
-	if a.f.InAttackerCluster(who) {
+func (l *inspection) ownBusiness(who common.Address) bool {
+	if l.f.InAttackerCluster(who) {
 		return true
 	}
-	r := a.l.Reading
+	r := l.Reading
 	return r != nil && (r.ActorKind == facts.ActorUserOp || r.ActorKind == facts.ActorSafe) && slices.Contains(r.Actors, who)
 }
 
 // signers are the owners who signed something here and have less for nothing, in the
 // order of their signatures.
-func (a *attack) signers() (out []victim) {
+func (l *inspection) signers() (out []victim) {
 	at := map[common.Address]int{}
-	for i := range a.f.Signed {
-		s := &a.f.Signed[i]
+	for i := range l.f.Signed {
+		s := &l.f.Signed[i]
 		j, seen := at[s.Signer]
 		if !seen {
 			j = -1
-			if !a.ownBusiness(s.Signer) && len(out) < maxDrained {
-				if lost := a.f.Stripped(s.Signer); lost != nil {
+			if !l.ownBusiness(s.Signer) && len(out) < maxDrained {
+				if lost := l.f.Stripped(s.Signer); lost != nil {
 					j = len(out)
 					out = append(out, victim{owner: s.Signer, lost: lost})
 				}
@@ -94,7 +94,7 @@ func (a *attack) signers() (out []victim) {
 			v.order = true
 		case s.Kind == facts.SignedPayment:
 			v.payment = true
-		case a.f.InAttackerCluster(s.Spender) || !a.l.vouched(s.Spender):
+		case l.f.InAttackerCluster(s.Spender) || !l.vouched(s.Spender):
 			v.right = true
 			v.open = v.open || s.Unlimited()
 		default: // a right for a known contract
@@ -103,20 +103,20 @@ func (a *attack) signers() (out []victim) {
 		v.frames = append(v.frames, s.Frame)
 	}
 	for i := range out {
-		a.follow(&out[i])
+		l.follow(&out[i])
 	}
 	return out
 }
 
 // follow finds who has the assets of an owner now.
-func (a *attack) follow(v *victim) {
-	for i := range a.f.Moves {
-		if m := &a.f.Moves[i]; m.From == v.owner && m.Amount.Sign() > 0 && len(v.moves) < maxVictims {
+func (l *inspection) follow(v *victim) {
+	for i := range l.f.Moves {
+		if m := &l.f.Moves[i]; m.From == v.owner && m.Amount.Sign() > 0 && len(v.moves) < maxVictims {
 			v.moves = append(v.moves, i)
 		}
 	}
 	for _, p := range v.lost {
-		taken, minor, ok := a.takers(v, p)
+		taken, minor, ok := l.takers(v, p)
 		if !ok {
 			v.takers = nil
 			return
@@ -134,12 +134,12 @@ func (a *attack) follow(v *victim) {
 // of the second of them. It is ok only where they are plain accounts or the cluster, or the
 // side sold the asset and kept the proceeds: what a contract of others has, a deposit, a
 // bridge or an exchange has.
-func (a *attack) takers(v *victim, p facts.Position) (out []common.Address, minor int64, ok bool) {
+func (l *inspection) takers(v *victim, p facts.Position) (out []common.Address, minor int64, ok bool) {
 	all, kept := new(big.Int), new(big.Int)
 	var second *big.Int
-	for _, s := range a.sharesOf(v, p.Key) {
+	for _, s := range l.sharesOf(v, p.Key) {
 		all.Add(all, s.Amount)
-		if !a.f.InAttackerCluster(s.Account) && !a.plain(s.Account) {
+		if !l.f.InAttackerCluster(s.Account) && !l.plain(s.Account) {
 			continue
 		}
 		kept.Add(kept, s.Amount)
@@ -153,21 +153,21 @@ func (a *attack) takers(v *victim, p facts.Position) (out []common.Address, mino
 	if all.Sign() > 0 && !exceeds(all, kept, 105) {
 		return out, minor, true
 	}
-	sold := a.f.Free() && slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid == p.Key })
-	return []common.Address{a.f.Tx.From}, 0, sold
+	sold := l.f.Free() && slices.ContainsFunc(l.f.Trades, func(t facts.Trade) bool { return t.Paid == p.Key })
+	return []common.Address{l.f.Tx.From}, 0, sold
 }
 
 // sharesOf is who has what an owner lost of an asset: whom it was sent to, or where a
 // contract of the party took it, who has more of it at the end.
-func (a *attack) sharesOf(v *victim, k facts.Key) (out []facts.Share) {
+func (l *inspection) sharesOf(v *victim, k facts.Key) (out []facts.Share) {
 	sums := map[common.Address]*big.Int{}
 	for _, i := range v.moves {
-		m := &a.f.Moves[i]
+		m := &l.f.Moves[i]
 		if m.Key != k {
 			continue
 		}
-		if a.f.Tool(m.To) {
-			return a.f.Shares(k)
+		if l.f.Tool(m.To) {
+			return l.f.Shares(k)
 		}
 		if sums[m.To] == nil {
 			sums[m.To] = new(big.Int)
@@ -182,8 +182,8 @@ func (a *attack) sharesOf(v *victim, k facts.Key) (out []facts.Share) {
 // nothing for it. A right alone does not say what it is for: a first payment of a
 // subscription looks so. That there is no limit, that everything went, that several assets
 // went or that the loot was split tells a theft; two of them decide.
-func (a *attack) signedDrain() (out []match) {
-	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
+func (l *inspection) signedDrain() (out []match) {
+	list := slices.DeleteFunc(l.signers(), func(v victim) bool {
 		return len(v.takers) == 0 || !(v.right && !v.order && !v.payment)
 	})
 	for i := range list {
@@ -195,7 +195,7 @@ func (a *attack) signedDrain() (out []match) {
 			}
 		}
 		if marks > 0 {
-			switch all, known := a.emptiedOwner(v); {
+			switch all, known := l.emptiedOwner(v); {
 			case known && all:
 				marks++
 			case known && marks == 1 && v.open:
@@ -203,7 +203,7 @@ func (a *attack) signedDrain() (out []match) {
 			}
 		}
 		if marks > 0 {
-			out = a.addDrain(out, v, marks > 1)
+			out = l.addDrain(out, v, marks > 1)
 		}
 	}
 	return out
@@ -211,12 +211,12 @@ func (a *attack) signedDrain() (out []match) {
 
 // emptiedOwner asks whether an owner lost nearly all that it had of the first fungible
 // asset.
-func (a *attack) emptiedOwner(v *victim) (all, known bool) {
+func (l *inspection) emptiedOwner(v *victim) (all, known bool) {
 	for _, p := range v.lost {
 		if !facts.Fungible(p.Key) || p.Key == (facts.Key{}) {
 			continue
 		}
-		view, ok := a.l.ask(Question{
+		view, ok := l.ask(Question{
 			To:    p.Key.Token,
 			Data:  append(evmsig.SelBalanceOf[:], common.LeftPadBytes(v.owner[:], 32)...),
 			When:  Before,
@@ -232,7 +232,7 @@ func (a *attack) emptiedOwner(v *victim) (all, known bool) {
 }
 
 // addDrain adds an owner to the match of its grade.
-func (a *attack) addDrain(out []match, v *victim, decides bool) []match {
+func (l *inspection) addDrain(out []match, v *victim, decides bool) []match {
 	g := suspicious
 	if decides {
 		g = decisive
@@ -256,10 +256,10 @@ func (a *attack) addDrain(out []match, v *victim, decides bool) []match {
 
 // signedOrder: orders that owners signed gave several of their assets to the cluster, and the
 // owners have nothing for it. One asset alone may be a gift or a voucher.
-func (a *attack) signedOrder() (out []match) {
-	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
-		return !v.order || !slices.ContainsFunc(v.takers, a.f.InAttackerCluster) ||
-			slices.ContainsFunc(v.takers, func(t common.Address) bool { return !a.f.InAttackerCluster(t) })
+func (l *inspection) signedOrder() (out []match) {
+	list := slices.DeleteFunc(l.signers(), func(v victim) bool {
+		return !v.order || !slices.ContainsFunc(v.takers, l.f.InAttackerCluster) ||
+			slices.ContainsFunc(v.takers, func(t common.Address) bool { return !l.f.InAttackerCluster(t) })
 	})
 	for i := range list {
 		v := &list[i]
@@ -268,7 +268,7 @@ func (a *attack) signedOrder() (out []match) {
 			tokens[p.Key.Token] = true
 		}
 		if len(v.lost) > 1 || len(list) > 1 {
-			out = a.addDrain(out, v, len(tokens) > 1 || len(list) > 1)
+			out = l.addDrain(out, v, len(tokens) > 1 || len(list) > 1)
 		}
 	}
 	return out
@@ -277,21 +277,21 @@ func (a *attack) signedOrder() (out []match) {
 // splitTakings: the sender's side used approvals of earlier transactions to take assets of
 // owners who did nothing here and have nothing for it, and split them. A subscription
 // charges one asset of each owner, and a payroll pays many from one.
-func (a *attack) splitTakings() (out []match) {
-	if a.l.published(0) && a.f.Entry == (common.Address{}) {
+func (l *inspection) splitTakings() (out []match) {
+	if l.published(0) && l.f.Entry == (common.Address{}) {
 		return nil
 	}
 	var list []victim
 	seen := map[common.Address]bool{}
-	for i, x := range a.f.Tree.Frames {
-		owner, takes := a.takesOf(i, x)
+	for i, x := range l.f.Tree.Frames {
+		owner, takes := l.takesOf(i, x)
 		if !takes || seen[owner] || len(list) == maxDrained {
 			continue
 		}
 		seen[owner] = true
-		if lost := a.f.Stripped(owner); lost != nil && !a.f.HasSigned(owner) {
+		if lost := l.f.Stripped(owner); lost != nil && !l.f.HasSigned(owner) {
 			v := victim{owner: owner, lost: lost, frames: []int{i}}
-			if a.follow(&v); len(v.takers) > 0 {
+			if l.follow(&v); len(v.takers) > 0 {
 				list = append(list, v)
 			}
 		}
@@ -311,9 +311,9 @@ func (a *attack) splitTakings() (out []match) {
 	for i := range list {
 		switch v := &list[i]; {
 		case v.split && len(v.lost) > 1:
-			out = a.addDrain(out, v, true)
+			out = l.addDrain(out, v, true)
 		case v.split && splits > 1, len(v.lost) > 2:
-			out = a.addDrain(out, v, false)
+			out = l.addDrain(out, v, false)
 		}
 	}
 	return out
@@ -321,14 +321,14 @@ func (a *attack) splitTakings() (out []match) {
 
 // takesOf is the owner of whose tokens a frame takes some by the right of the cluster, where
 // the owner ran no code.
-func (a *attack) takesOf(i int, x *trace.Frame) (owner common.Address, ok bool) {
-	owner, _, ok = a.taking(i, x)
-	return owner, ok && a.f.Member(x.From) && !a.ownBusiness(owner) && !a.f.RanCode(owner)
+func (l *inspection) takesOf(i int, x *trace.Frame) (owner common.Address, ok bool) {
+	owner, _, ok = l.taking(i, x)
+	return owner, ok && l.f.Member(x.From) && !l.ownBusiness(owner) && !l.f.RanCode(owner)
 }
 
 // taking reads a call that takes tokens of an owner by a right of the caller.
-func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok bool) {
-	if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 4+3*32 || x.From == facts.Permit2 {
+func (l *inspection) taking(i int, x *trace.Frame) (owner, token common.Address, ok bool) {
+	if x.Kind != trace.Call || !l.f.Live(i) || len(x.Input) < 4+3*32 || x.From == facts.Permit2 {
 		return owner, token, false
 	}
 	args := x.Input[4:]
@@ -351,12 +351,12 @@ var promises = []string{"claim", "airdrop", "getreward", "securityupdate", "rede
 
 // paidClaim: the sender paid coin to a function that promises to give something, and got
 // nothing; the coin went on to plain accounts at once.
-func (a *attack) paidClaim() []match {
-	root, sender := a.f.Tree.Root, a.f.Tx.From
-	if root.Kind != trace.Call || root.Value.IsZero() || a.l.vouched(root.To) || !a.calledAs(promises) {
+func (l *inspection) paidClaim() []match {
+	root, sender := l.f.Tree.Root, l.f.Tx.From
+	if root.Kind != trace.Call || root.Value.IsZero() || l.vouched(root.To) || !l.calledAs(promises) {
 		return nil
 	}
-	for _, p := range a.f.Nets(sender) {
+	for _, p := range l.f.Nets(sender) {
 		if p.Amount.Sign() > 0 || p.Key != (facts.Key{}) && p.Amount.Sign() != 0 {
 			return nil
 		}
@@ -364,8 +364,8 @@ func (a *attack) paidClaim() []match {
 	paid := root.Value.ToBig()
 	gone := new(big.Int)
 	h := match{grade: suspicious, category: api.PhishingApproval, victims: []common.Address{sender}, position: facts.Position{Amount: paid}}
-	for i := range a.f.Moves {
-		if m := &a.f.Moves[i]; m.From == root.To && m.Key == (facts.Key{}) && m.To != sender && a.plain(m.To) {
+	for i := range l.f.Moves {
+		if m := &l.f.Moves[i]; m.From == root.To && m.Key == (facts.Key{}) && m.To != sender && l.plain(m.To) {
 			gone.Add(gone, m.Amount)
 			h.moves, h.takers = append(h.moves, i), append(h.takers, m.To)
 		}
@@ -378,8 +378,8 @@ func (a *attack) paidClaim() []match {
 
 // calledAs reports whether the name of the function that the sender called begins with one
 // of a list.
-func (a *attack) calledAs(names []string) bool {
-	name := strings.ToLower(a.l.function(0))
+func (l *inspection) calledAs(names []string) bool {
+	name := strings.ToLower(l.function(0))
 	return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(name, n) })
 }
 
@@ -389,23 +389,23 @@ const maxRevoked = 20
 
 // revocable are the rights over the assets of owners that were used here or given to the
 // side, each once.
-func (a *attack) revocable(owners []common.Address) (out []api.Approval) {
+func (l *inspection) revocable(owners []common.Address) (out []api.Approval) {
 	add := func(owner, token, spender common.Address) {
 		x := api.Approval{Owner: api.AddrOf(owner), Token: api.AddrOf(token), Spender: api.AddrOf(spender)}
 		if len(out) < maxRevoked && slices.Contains(owners, owner) && spender != owner && !slices.Contains(out, x) {
 			out = append(out, x)
 		}
 	}
-	for i := range a.f.Signed {
-		s := &a.f.Signed[i]
+	for i := range l.f.Signed {
+		s := &l.f.Signed[i]
 		for _, t := range s.Tokens {
-			if s.Kind == facts.SignedRight && t != s.Spender && (a.f.InAttackerCluster(s.Spender) || !a.l.vouched(s.Spender)) {
+			if s.Kind == facts.SignedRight && t != s.Spender && (l.f.InAttackerCluster(s.Spender) || !l.vouched(s.Spender)) {
 				add(s.Signer, t, s.Spender)
 			}
 		}
 	}
-	for i, x := range a.f.Tree.Frames {
-		if owner, token, ok := a.taking(i, x); ok {
+	for i, x := range l.f.Tree.Frames {
+		if owner, token, ok := l.taking(i, x); ok {
 			add(owner, token, x.From)
 		}
 	}
@@ -413,9 +413,9 @@ func (a *attack) revocable(owners []common.Address) (out []api.Approval) {
 }
 
 // revoke names the approvals of the first victims, for a sentence.
-func (a *attack) revoke(victims []common.Address) (out verdict.List) {
+func (l *inspection) revoke(victims []common.Address) (out verdict.List) {
 	seen := map[[2]api.Addr]bool{}
-	for _, r := range a.revocable(victims) {
+	for _, r := range l.revocable(victims) {
 		if key := [2]api.Addr{r.Token, r.Spender}; len(out) < maxListed && !seen[key] {
 			seen[key] = true
 			out = append(out, verdict.Say(verdict.ApprovalOf, verdict.Symbol(r.Token), verdict.Who(r.Spender)))
@@ -425,29 +425,29 @@ func (a *attack) revoke(victims []common.Address) (out verdict.List) {
 }
 
 // drain is the one line of a drain: whose assets, how, how much, and what to revoke.
-func (a *attack) drain(h *match, form, revoking verdict.Form) verdict.Sentence {
-	story := a.describe(h, h.victims)
+func (l *inspection) drain(h *match, form, revoking verdict.Form) verdict.Sentence {
+	story := l.describe(h, h.victims)
 	var of verdict.Arg = verdict.Who(h.victims[0])
 	if n := len(h.victims); n > 1 {
 		of = verdict.Say(verdict.AndMoreAccounts, of, verdict.Count{N: n - 1, Of: verdict.OfMoreAccounts})
 	}
 	var lost verdict.List
-	for _, p := range a.drainedOf(h) {
+	for _, p := range l.drainedOf(h) {
 		if len(lost) < maxListed {
-			lost = append(lost, a.valued(p))
+			lost = append(lost, l.valued(p))
 		}
 	}
-	if revoke := a.revoke(h.victims); len(revoke) > 0 {
+	if revoke := l.revoke(h.victims); len(revoke) > 0 {
 		return verdict.Say(revoking, of, story, lost, revoke)
 	}
 	return verdict.Say(form, of, story, lost)
 }
 
 // drainedOf is what the owners of a drain lost, NFTs included.
-func (a *attack) drainedOf(h *match) (out []facts.Position) {
+func (l *inspection) drainedOf(h *match) (out []facts.Position) {
 	sum := map[facts.Key]*big.Int{}
 	for _, v := range h.victims {
-		for _, p := range a.f.Stripped(v) {
+		for _, p := range l.f.Stripped(v) {
 			if sum[p.Key] == nil {
 				sum[p.Key] = new(big.Int)
 			}

@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -18,15 +17,19 @@ import (
 // inspection is the working state of one triage.
 type inspection struct {
 	*Facts
-	f       *facts.Facts            // nil: not laid out
-	others  map[common.Address]bool // accounts that a check found not to be of the party
-	byPath  map[string]*trace.Frame
-	frameOf map[int]*trace.Frame // of a log, by its receipt position
-	moves   []facts.Move         // of the facts
-	asks    []Question
-	raised  []verdict.Risk    // risk flags of our own
-	att     *attack           // nil: not laid out
-	found   []verdict.Finding // by the checks so far
+	f        *facts.Facts            // nil: not laid out
+	others   map[common.Address]bool // accounts that a check found not to be of the party
+	byPath   map[string]*trace.Frame
+	logFrame map[int]*trace.Frame // of a log, by its receipt position
+	moves    []facts.Move         // of the facts
+	asks     []Question
+	raised   []verdict.Risk           // risk flags of our own
+	gained   bool                     // the cluster has more of something that counts
+	borrowed bool                     // the party worked with assets lent for the length of an external call
+	oldDebt  bool                     // it settled a debt that it had not opened here
+	matches  []match                  // places where rules fire
+	claims   map[common.Address]claim // earlier claims of the cluster, by who paid it
+	found    []verdict.Finding        // by the checks so far
 }
 
 func newInspection(f *Facts) *inspection {
@@ -34,7 +37,7 @@ func newInspection(f *Facts) *inspection {
 	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
 		return l
 	}
-	l.frameOf = f.Tree.LogFrames()
+	l.logFrame = f.Tree.LogFrames()
 	if l.Succeeded {
 		l.f = facts.Build(facts.CaseInput{
 			Chain:     l.Chain,
@@ -68,8 +71,11 @@ func amount(k flow.TokenKey, n *big.Int) verdict.Amount { return verdict.Amount{
 // amountOf is the amount of a movement, of the asset as it moved.
 func amountOf(m *facts.Move) verdict.Amount { return amount(m.Asset(), m.Amount) }
 
-// frame is the call that made a movement.
-func (l *inspection) frame(m *facts.Move) *trace.Frame { return l.Tree.Frames[m.Frame] }
+// laidOut reports whether the rules have a call tree to look at.
+func (l *inspection) laidOut() bool { return l.f != nil && l.Tree.Source != trace.SourceReceipt }
+
+// frameOf is the call that made a movement.
+func (l *inspection) frameOf(m *facts.Move) *trace.Frame { return l.Tree.Frames[m.Frame] }
 
 // inside reports whether a movement was made in a call or below it.
 func (l *inspection) inside(m *facts.Move, f *trace.Frame) bool { return l.f.Within(m.Frame, f.Index) }
@@ -145,22 +151,6 @@ func (l *inspection) losses(a common.Address) (keys []flow.TokenKey) {
 		}
 	}
 	return keys
-}
-
-// attackers are the accounts of the sender's side that took part.
-func (l *inspection) attackers() (out []api.Addr) {
-	add := func(a common.Address) {
-		if x := api.AddrOf(a); a != (common.Address{}) && !slices.Contains(out, x) && len(out) < 8 {
-			out = append(out, x)
-		}
-	}
-	add(l.Tx.From)
-	for _, f := range l.Tree.Frames {
-		if l.party(f.To) && f.HasTo && f.Status == trace.OK {
-			add(f.To)
-		}
-	}
-	return out
 }
 
 // slotOf is the value of a slot that changed.

@@ -20,7 +20,7 @@ var _ = register(&Check{
 	Title:  "answer of a view that jumped between two calls",
 	Causes: []api.Category{api.PriceManipulation, api.ShareInflation},
 	rules: []rule{
-		{name: "price_jump", fires: (*attack).priceJump, sentence: render(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)},
+		{name: "price_jump", fires: (*inspection).priceJump, sentence: render(verdict.CausePriceJump, ofFaulty, ofFirstAnswer, ofSecondAnswer)},
 	},
 })
 
@@ -62,31 +62,31 @@ func (s *span) wider(o *span) bool {
 }
 
 // priceJump: a view that contracts of others asked answered values more than half apart.
-func (a *attack) priceJump() []match {
-	if !a.gain || a.old {
+func (l *inspection) priceJump() []match {
+	if !l.gained || l.oldDebt {
 		return nil
 	}
-	best := a.widestSpan()
+	best := l.widestSpan()
 	if best == nil {
 		return nil
 	}
 	h := match{
 		grade:    suspicious,
 		category: api.PriceManipulation,
-		faulty:   a.frame(best.highAt).From,
+		faulty:   l.frame(best.highAt).From,
 		frames:   []int{min(best.lowAt, best.highAt), max(best.lowAt, best.highAt)},
 	}
 	for i, f := range h.frames {
-		h.values[i] = new(big.Int).SetBytes(a.frame(f).Output)
-		if d := a.f.ExternalCallAt(f); d >= 0 {
+		h.values[i] = new(big.Int).SetBytes(l.frame(f).Output)
+		if d := l.f.ExternalCallAt(f); d >= 0 {
 			h.calls = append(h.calls, d)
 		}
 	}
-	if a.loan || len(a.f.Fresh) > 0 || len(a.f.LossCandidates) > 0 {
+	if l.borrowed || len(l.f.Fresh) > 0 || len(l.f.LossCandidates) > 0 {
 		h.grade = decisive
 	}
-	name := strings.ToLower(a.l.function(best.highAt))
-	if a.donated() && slices.ContainsFunc(shareRates, func(r string) bool { return strings.HasPrefix(name, r) }) {
+	name := strings.ToLower(l.function(best.highAt))
+	if l.donated() && slices.ContainsFunc(shareRates, func(r string) bool { return strings.HasPrefix(name, r) }) {
 		h.category = api.ShareInflation
 	}
 	return []match{h}
@@ -94,14 +94,14 @@ func (a *attack) priceJump() []match {
 
 // widestSpan is the span of the view whose answers lie farthest apart, of those that are
 // more than half apart; nil for none.
-func (a *attack) widestSpan() (best *span) {
+func (l *inspection) widestSpan() (best *span) {
 	type view struct {
 		target common.Address
 		input  string
 	}
 	asked := map[view]*span{}
-	for i, x := range a.f.Tree.Frames {
-		if !a.asksPrice(i, x) {
+	for i, x := range l.f.Tree.Frames {
+		if !l.asksPrice(i, x) {
 			continue
 		}
 		n := new(big.Int).SetBytes(x.Output)
@@ -123,20 +123,20 @@ func (a *attack) widestSpan() (best *span) {
 
 // asksPrice reports whether a frame is a call between contracts of others that answers one
 // number, moves nothing, and is no view that only counts.
-func (a *attack) asksPrice(i int, x *trace.Frame) bool {
-	if !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 || len(x.Input) > 4+8*32 || len(x.Logs) > 0 ||
-		evmsig.CountingViews[evmsig.Called(x.Input)] || a.f.Member(x.From) || a.f.Member(x.To) {
+func (l *inspection) asksPrice(i int, x *trace.Frame) bool {
+	if !l.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 || len(x.Input) > 4+8*32 || len(x.Logs) > 0 ||
+		evmsig.CountingViews[evmsig.Called(x.Input)] || l.f.Member(x.From) || l.f.Member(x.To) {
 		return false
 	}
-	return x.Kind == trace.StaticCall || x.Kind == trace.Call && x.Value.IsZero() && a.f.Before(i) == a.f.After(i)
+	return x.Kind == trace.StaticCall || x.Kind == trace.Call && x.Value.IsZero() && l.f.Before(i) == l.f.After(i)
 }
 
 // donated reports whether the party sent tokens to a contract that no external call took for a
 // payment.
-func (a *attack) donated() bool {
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		if d.Selector == evmsig.SelTransfer && d.Into < 0 && len(a.f.Given(i)) > 0 {
+func (l *inspection) donated() bool {
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		if d.Selector == evmsig.SelTransfer && d.Into < 0 && len(l.f.Given(i)) > 0 {
 			return true
 		}
 	}

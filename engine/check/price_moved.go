@@ -13,15 +13,14 @@ import (
 )
 
 var _ = register(&Check{
-	order:      30,
-	Name:       "price_moved",
-	Title:      "price moved by more than 5 % and read in the same transaction",
-	Causes:     []api.Category{api.PriceManipulation},
-	Flags:      []verdict.Flag{verdict.PriceMoved},
-	flag:       (*inspection).movedPrices,
-	find:       (*inspection).rates,
-	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	ruleOut:    (*inspection).checkPrice,
+	order:   30,
+	Name:    "price_moved",
+	Title:   "price moved by more than 5 % and read in the same transaction",
+	Causes:  []api.Category{api.PriceManipulation},
+	Flags:   []verdict.Flag{verdict.PriceMoved},
+	flag:    (*inspection).movedPrices,
+	find:    (*inspection).rates,
+	ruleOut: (*inspection).checkPrice,
 })
 
 func (l *inspection) checkPrice() verdict.Outcome {

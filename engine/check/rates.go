@@ -88,7 +88,7 @@ func (l *inspection) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *fact
 // rates looks for contracts that paid by a rate which the sender's side had moved: in
 // the middle of a call of its source that was not over (read-only re-entrancy), or by a
 // trade before.
-func (l *inspection) rates() (out []finding) {
+func (l *inspection) rates() (out []verdict.Finding) {
 	done := map[common.Address]bool{}
 	looked := 0
 	for _, r := range l.readings() {
@@ -100,7 +100,7 @@ func (l *inspection) rates() (out []finding) {
 			continue
 		}
 		looked++
-		var f finding
+		var f verdict.Finding
 		var ok bool
 		if open != nil {
 			f, ok = l.readInside(r, open)
@@ -168,23 +168,23 @@ func further(a, b *big.Int) bool {
 
 // readInside: read-only re-entrancy. The rate is compared with what the same question
 // gets before and after the transaction: it must be off from both.
-func (l *inspection) readInside(r reading, open *trace.Frame) (finding, bool) {
+func (l *inspection) readInside(r reading, open *trace.Frame) (verdict.Finding, bool) {
 	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
 	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	was, is := evmsig.Uint(before.Output, 0), evmsig.Uint(after.Output, 0)
 	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	p := l.path(r.frame)
 	over, at := ">", new(big.Int).Set(is)
 	if read.Cmp(is) < 0 {
 		over = "<"
 	}
-	b := broken{category: api.Reentrancy, victim: r.reader, lost: l.losses(r.reader),
+	b := broken{category: api.Reentrancy, victims: []common.Address{r.reader}, lost: l.losses(r.reader),
 		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, at, factor(over)),
 		evidence: []verdict.Evidence{
 			l.seen(open, verdict.CallIsRunning, verdict.Who(r.source)),
@@ -231,28 +231,28 @@ func factor(over string) int {
 }
 
 // readMoved: the reader was told a price that a trade of the sender's side had moved.
-func (l *inspection) readMoved(r reading) (finding, bool) {
+func (l *inspection) readMoved(r reading) (verdict.Finding, bool) {
 	if evmsig.Called(r.frame.Input) == evmsig.SelGetReserves {
 		return l.readReserves(r)
 	}
 	if evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
-		return finding{}, false // of some account: whose price that makes is not told
+		return verdict.Finding{}, false // of some account: whose price that makes is not told
 	}
 	before, ok := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
 	if !ok || before.Reverted || read == nil {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	was := evmsig.Uint(before.Output, 0)
 	if was == nil || !further(read, was) || !l.onlyGains() {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	over := ">"
 	if read.Cmp(was) < 0 {
 		over = "<"
 	}
 	p := l.path(r.frame)
-	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+	return l.find(broken{category: api.PriceManipulation, victims: []common.Address{r.reader}, lost: l.losses(r.reader),
 		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, was, factor(over)),
 		evidence: []verdict.Evidence{
 			l.seen(r.frame, verdict.AsksRate, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(read)),
@@ -297,11 +297,11 @@ var reservesSlot = common.BigToHash(big.NewInt(8))
 // readReserves: of a pair both reserves before the transaction are known from its
 // storage, or from the first trade, so that what the reader got can be valued at the
 // price of then.
-func (l *inspection) readReserves(r reading) (finding, bool) {
+func (l *inspection) readReserves(r reading) (verdict.Finding, bool) {
 	pre, _, ok := l.slotOf(r.source, reservesSlot)
 	t0, t1 := l.pairTokens(r.source)
 	if !ok || t0 == (common.Address{}) || t1 == (common.Address{}) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	packed := pre.Big()
 	mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
@@ -309,7 +309,7 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 	now := [2]*big.Int{evmsig.Uint(r.frame.Output, 0), evmsig.Uint(r.frame.Output, 1)}
 	if now[0] == nil || now[1] == nil || now[0].Sign() == 0 || was[0].Sign() == 0 ||
 		!further(new(big.Int).Mul(now[1], was[0]), new(big.Int).Mul(was[1], now[0])) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	out := r.paid.Token
 	side := 0
@@ -325,12 +325,12 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 	worthOut := new(big.Int).Mul(gave, was[1-side])
 	worthIn := new(big.Int).Mul(new(big.Int).Set(got), was[side])
 	if got.Sign() < 0 || worthOut.Cmp(worthIn) <= 0 {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	bits := func(i int) string {
 		return fmt.Sprintf("bits(%s, %d, 112)", ref("before", r.source, reservesSlot), 112*i)
 	}
-	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+	return l.find(broken{category: api.PriceManipulation, victims: []common.Address{r.reader}, lost: l.losses(r.reader),
 		check: fmt.Sprintf("(0 - %s) * %s > %s * %s", l.sumOf("net", r.reader, r.paid.Key), bits(1-side), l.sumOf("net", r.reader, l.f.KeyOf(in)), bits(side)),
 		evidence: []verdict.Evidence{
 			l.stored(r.source, reservesSlot, verdict.ReservesBefore, verdict.Num(was[0]), verdict.Num(was[1])),
@@ -353,11 +353,11 @@ func (l *inspection) readReserves(r reading) (finding, bool) {
 
 // movedElsewhere: the reader paid in something that the pair does not trade; that it
 // lost is only sure when the sender's side gave nothing for it in the end.
-func (l *inspection) movedElsewhere(r reading) (finding, bool) {
+func (l *inspection) movedElsewhere(r reading) (verdict.Finding, bool) {
 	if !l.onlyGains() {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
-	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+	return l.find(broken{category: api.PriceManipulation, victims: []common.Address{r.reader}, lost: l.losses(r.reader),
 		missing: []verdict.Sentence{verdict.Say(verdict.MissingWorthInPair)},
 		evidence: []verdict.Evidence{
 			l.seen(r.frame, verdict.ReadsMovedReserves, verdict.Who(r.reader), verdict.Who(r.source)),

@@ -17,13 +17,12 @@ import (
 )
 
 var _ = register(&Check{
-	order:      10,
-	Name:       "reentrancy",
-	Title:      "reentrancy into a contract that later writes",
-	Causes:     []api.Category{api.Reentrancy},
-	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       (*inspection).reentrancy,
-	ruleOut:    (*inspection).checkReentrancy,
+	order:   10,
+	Name:    "reentrancy",
+	Title:   "reentrancy into a contract that later writes",
+	Causes:  []api.Category{api.Reentrancy},
+	find:    (*inspection).reentrancy,
+	ruleOut: (*inspection).checkReentrancy,
 })
 
 // entry is a call into a contract while a call of the same function is open, made from
@@ -54,7 +53,7 @@ func (l *inspection) entries() (out []entry) {
 
 // reentrancy: a contract paid in a call and, before that call was over, in another one of
 // the same function, and what it gave is more than it got and more than it booked.
-func (l *inspection) reentrancy() (out []finding) {
+func (l *inspection) reentrancy() (out []verdict.Finding) {
 	done := map[common.Address]bool{}
 	all := l.entries()
 	for _, e := range all {
@@ -103,22 +102,22 @@ func (l *inspection) paidFor(to common.Address, k flow.TokenKey) (in []*facts.Mo
 	return in, false
 }
 
-func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) {
+func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (verdict.Finding, bool) {
 	outer, inner := l.paysIn(e.outer, all, e.victim, k), l.paysIn(e.inner, all, e.victim, k)
 	if len(outer) == 0 || len(inner) == 0 {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	in, other := l.paidFor(e.victim, k)
 	if other {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	gave := l.total(k, func(p *facts.Move) bool { return p.From == e.victim && l.party(p.To) })
 	got := l.total(k, func(p *facts.Move) bool { return p.To == e.victim && l.party(p.From) })
 	net := new(big.Int).Sub(gave, got)
 	if net.Sign() <= 0 || l.booked(net, k) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
-	b := broken{category: api.Reentrancy, victim: e.victim, lost: []flow.TokenKey{k}}
+	b := broken{category: api.Reentrancy, victims: []common.Address{e.victim}, lost: []flow.TokenKey{k}}
 	slot, pre, post, credited := l.credit(e.victim, e.inner.From)
 	switch {
 	case credited && pre.Cmp(post) > 0 && new(big.Int).Sub(pre, post).Cmp(net) < 0 && pre.Cmp(outer[0].Amount) >= 0:

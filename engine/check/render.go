@@ -11,7 +11,7 @@ import (
 
 // described is a match with what its sentence names.
 type described struct {
-	a *attack
+	l *inspection
 	*match
 	victim, blamed verdict.Who // blamed: the contract whose rule did not hold
 	accounts       int         // number of victims
@@ -36,7 +36,7 @@ func ofVictim(t *described) verdict.Arg { return t.victim }
 
 func ofFaulty(t *described) verdict.Arg { return t.blamed }
 
-func ofAmount(t *described) verdict.Arg { return t.a.valued(t.position) }
+func ofAmount(t *described) verdict.Arg { return t.l.valued(t.position) }
 
 func ofNumber(t *described) verdict.Arg { return verdict.Num(t.position.Amount) }
 
@@ -52,11 +52,11 @@ func ofContracts(t *described) verdict.Arg { return verdict.Count{N: t.count, Of
 
 func ofTimes(t *described) verdict.Arg { return verdict.Count{N: t.count, Of: verdict.OfTimes} }
 
-func ofCaller(t *described) verdict.Arg { return verdict.Who(t.a.frame(t.frames[0]).From) }
+func ofCaller(t *described) verdict.Arg { return verdict.Who(t.l.frame(t.frames[0]).From) }
 
-func ofCallee(t *described) verdict.Arg { return verdict.Who(t.a.frame(t.frames[0]).To) }
+func ofCallee(t *described) verdict.Arg { return verdict.Who(t.l.frame(t.frames[0]).To) }
 
-func ofEntry(t *described) verdict.Arg { return verdict.Who(t.a.f.Tree.Root.To) }
+func ofEntry(t *described) verdict.Arg { return verdict.Who(t.l.f.Tree.Root.To) }
 
 // ofTakers names who has the assets of a drain.
 func ofTakers(t *described) verdict.Arg {
@@ -73,14 +73,14 @@ func ofTakers(t *described) verdict.Arg {
 // tell.
 func ofLoss(t *described) verdict.Arg {
 	var out verdict.List
-	for _, p := range t.a.lost([]common.Address{common.Address(t.victim)}) {
+	for _, p := range t.l.lost([]common.Address{common.Address(t.victim)}) {
 		if len(out) < maxListed {
-			out = append(out, t.a.valued(p))
+			out = append(out, t.l.valued(p))
 		}
 	}
-	for _, p := range t.a.f.Gains {
+	for _, p := range t.l.f.Gains {
 		if len(out) == 0 {
-			out = append(out, t.a.valued(p))
+			out = append(out, t.l.valued(p))
 		}
 	}
 	if len(out) == 0 {
@@ -90,8 +90,8 @@ func ofLoss(t *described) verdict.Arg {
 }
 
 // describe says what happened, in the sentence of the rule that fired.
-func (a *attack) describe(h *match, victims []common.Address) verdict.Sentence {
-	t := described{a: a, match: h, victim: verdict.Who(h.faulty), accounts: len(victims)}
+func (l *inspection) describe(h *match, victims []common.Address) verdict.Sentence {
+	t := described{l: l, match: h, victim: verdict.Who(h.faulty), accounts: len(victims)}
 	if len(victims) > 0 {
 		t.victim = verdict.Who(victims[0])
 	}

@@ -19,28 +19,28 @@ var _ = register(&Check{
 	Title:  "call that pays again and again",
 	Causes: []api.Category{api.AccountingError, api.BusinessLogic, api.GovernanceAttack},
 	rules: []rule{
-		{name: "self_liquidation", fires: (*attack).selfLiquidation, sentence: render(verdict.CauseSelfLiquidation, ofFaulty)},
-		{name: "same_call", fires: (*attack).sameCall, sentence: render(verdict.CauseRepetition, ofFaulty, ofTimes)},
-		{name: "hammer", fires: (*attack).repeatedFunction, sentence: render(verdict.CauseSameFunction, ofFaulty, ofTimes)},
-		{name: "clones", fires: (*attack).clones, sentence: render(verdict.CauseClones, ofContracts)},
-		{name: "flash_vote", fires: (*attack).flashVote, sentence: render(verdict.CauseBorrowedVotes, ofFaulty)},
+		{name: "self_liquidation", fires: (*inspection).selfLiquidation, sentence: render(verdict.CauseSelfLiquidation, ofFaulty)},
+		{name: "same_call", fires: (*inspection).sameCall, sentence: render(verdict.CauseRepetition, ofFaulty, ofTimes)},
+		{name: "hammer", fires: (*inspection).repeatedFunction, sentence: render(verdict.CauseSameFunction, ofFaulty, ofTimes)},
+		{name: "clones", fires: (*inspection).clones, sentence: render(verdict.CauseClones, ofContracts)},
+		{name: "flash_vote", fires: (*inspection).flashVote, sentence: render(verdict.CauseBorrowedVotes, ofFaulty)},
 	},
 })
 
 // sameCall: identical calldata paid the cluster four times or more, with nothing given.
-func (a *attack) sameCall() (out []match) {
+func (l *inspection) sameCall() (out []match) {
 	type call struct {
 		target common.Address
 		input  string
 	}
 	calls := map[call][]int{}
 	var order []call
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		if evmsig.TokenFunctions[d.Selector] || d.Into >= 0 || a.f.Liquidates(d.Frame) || len(a.f.Given(i)) > 0 || len(a.f.Taken(i)) == 0 {
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		if evmsig.TokenFunctions[d.Selector] || d.Into >= 0 || l.f.Liquidates(d.Frame) || len(l.f.Given(i)) > 0 || len(l.f.Taken(i)) == 0 {
 			continue
 		}
-		c := call{d.Target, string(a.callFrame(i).Input)}
+		c := call{d.Target, string(l.callFrame(i).Input)}
 		if calls[c] == nil {
 			order = append(order, c)
 		}
@@ -48,17 +48,17 @@ func (a *attack) sameCall() (out []match) {
 	}
 	for _, c := range order {
 		list := calls[c]
-		if loser := a.f.Loses(c.target) != nil; len(list) >= 4 && (loser || a.loan) && !a.old {
+		if loser := l.f.Loses(c.target) != nil; len(list) >= 4 && (loser || l.borrowed) && !l.oldDebt {
 			out = append(
 				out,
 				match{
 					grade:    decisive,
 					category: api.AccountingError,
 					faulty:   c.target,
-					victims:  a.lossCandidatesOf(list),
+					victims:  l.lossCandidatesOf(list),
 					calls:    []int{list[0], list[1], list[len(list)-1]},
 					count:    len(list),
-					position: a.f.Taken(list[0])[0],
+					position: l.f.Taken(list[0])[0],
 				},
 			)
 		}
@@ -67,10 +67,10 @@ func (a *attack) sameCall() (out []match) {
 }
 
 // lossCandidatesOf are the loss candidates that paid the cluster in external calls.
-func (a *attack) lossCandidatesOf(calls []int) (out []common.Address) {
+func (l *inspection) lossCandidatesOf(calls []int) (out []common.Address) {
 	for _, d := range calls {
-		for _, i := range a.f.ExternalCalls[d].Moves {
-			if v := a.f.Moves[i].From; a.f.Loses(v) != nil && !slices.Contains(out, v) {
+		for _, i := range l.f.ExternalCalls[d].Moves {
+			if v := l.f.Moves[i].From; l.f.Loses(v) != nil && !slices.Contains(out, v) {
 				out = append(out, v)
 			}
 		}
@@ -79,8 +79,8 @@ func (a *attack) lossCandidatesOf(calls []int) (out []common.Address) {
 }
 
 // hammer: one function that is none of tokens was called ten times or more.
-func (a *attack) repeatedFunction() (out []match) {
-	if !a.gain || a.old {
+func (l *inspection) repeatedFunction() (out []match) {
+	if !l.gained || l.oldDebt {
 		return nil
 	}
 	type function struct {
@@ -89,9 +89,9 @@ func (a *attack) repeatedFunction() (out []match) {
 	}
 	calls := map[function][]int{}
 	var order []function
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		if len(a.callFrame(i).Input) < 4 || evmsig.TokenFunctions[d.Selector] || a.f.Liquidates(d.Frame) {
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		if len(l.callFrame(i).Input) < 4 || evmsig.TokenFunctions[d.Selector] || l.f.Liquidates(d.Frame) {
 			continue
 		}
 		fn := function{d.Target, d.Selector}
@@ -102,18 +102,18 @@ func (a *attack) repeatedFunction() (out []match) {
 	}
 	for _, fn := range order {
 		n := len(calls[fn])
-		if n < 10 || !a.loan && len(a.unpaidLossCandidates()) == 0 {
+		if n < 10 || !l.borrowed && len(l.unpaidLossCandidates()) == 0 {
 			continue
 		}
 		h := match{
 			grade:    suspicious,
 			category: api.AccountingError,
 			faulty:   fn.target,
-			victims:  a.lossCandidatesOf(calls[fn]),
+			victims:  l.lossCandidatesOf(calls[fn]),
 			calls:    []int{calls[fn][0], calls[fn][n-1]},
 			count:    n,
 		}
-		if a.loan && n >= 20 || len(a.f.Fresh) > 3 && len(a.f.LossCandidates) > 0 {
+		if l.borrowed && n >= 20 || len(l.f.Fresh) > 3 && len(l.f.LossCandidates) > 0 {
 			h.grade = decisive
 		}
 		out = append(out, h)
@@ -122,25 +122,25 @@ func (a *attack) repeatedFunction() (out []match) {
 }
 
 // clones: five contracts or more were made to act in turn, with borrowed money.
-func (a *attack) clones() []match {
-	if len(a.f.Fresh) < 5 || !a.loan || !a.gain && len(a.f.LossCandidates) == 0 || a.old {
+func (l *inspection) clones() []match {
+	if len(l.f.Fresh) < 5 || !l.borrowed || !l.gained && len(l.f.LossCandidates) == 0 || l.oldDebt {
 		return nil
 	}
-	return []match{{grade: decisive, category: api.BusinessLogic, count: len(a.f.Fresh)}}
+	return []match{{grade: decisive, category: api.BusinessLogic, count: len(l.f.Fresh)}}
 }
 
 // selfLiquidation: the party had its own position liquidated.
-func (a *attack) selfLiquidation() (out []match) {
-	if !a.loan || !a.gain {
+func (l *inspection) selfLiquidation() (out []match) {
+	if !l.borrowed || !l.gained {
 		return nil
 	}
-	members := map[common.Address]bool{a.f.Tx.From: true}
-	for _, t := range a.f.Tools {
+	members := map[common.Address]bool{l.f.Tx.From: true}
+	for _, t := range l.f.Tools {
 		members[t] = true
 	}
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		if a.f.Liquidates(d.Frame) && a.f.Names(d.Frame, members) != (common.Address{}) && a.f.Names(d.Frame, members) != a.callFrame(i).From {
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		if l.f.Liquidates(d.Frame) && l.f.Names(d.Frame, members) != (common.Address{}) && l.f.Names(d.Frame, members) != l.callFrame(i).From {
 			out = append(out, match{grade: decisive, category: api.AccountingError, faulty: d.Target, calls: []int{i}})
 		}
 	}
@@ -148,15 +148,15 @@ func (a *attack) selfLiquidation() (out []match) {
 }
 
 // flashVote: a tool voted or proposed between a loan and its repayment.
-func (a *attack) flashVote() (out []match) {
-	if !a.loan || !a.gain {
+func (l *inspection) flashVote() (out []match) {
+	if !l.borrowed || !l.gained {
 		return nil
 	}
-	for i := range a.f.ExternalCalls {
-		name := strings.ToLower(a.l.function(a.f.ExternalCalls[i].Frame))
+	for i := range l.f.ExternalCalls {
+		name := strings.ToLower(l.function(l.f.ExternalCalls[i].Frame))
 		if strings.HasPrefix(name, "castvote") || strings.HasPrefix(name, "propose") || strings.HasPrefix(name, "emergencycommit") ||
 			name == "vote" {
-			out = append(out, match{grade: decisive, category: api.GovernanceAttack, faulty: a.f.ExternalCalls[i].Target, calls: []int{i}})
+			out = append(out, match{grade: decisive, category: api.GovernanceAttack, faulty: l.f.ExternalCalls[i].Target, calls: []int{i}})
 		}
 	}
 	return out
@@ -164,9 +164,9 @@ func (a *attack) flashVote() (out []match) {
 
 // largest is the position of a list that is worth most where that can be told, else its
 // first.
-func (a *attack) largest(list []facts.Position) (best facts.Position) {
+func (l *inspection) largest(list []facts.Position) (best facts.Position) {
 	for i, p := range list {
-		if i == 0 || a.l.worthMore(p, best) {
+		if i == 0 || l.worthMore(p, best) {
 			best = p
 		}
 	}

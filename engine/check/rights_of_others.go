@@ -20,12 +20,12 @@ var _ = register(&Check{
 	Title:  "rights of others used by a call that the sender chose",
 	Causes: []api.Category{api.ArbitraryCall, api.AccessControl},
 	rules: []rule{
-		{name: "pull_embedded", fires: (*attack).pullEmbedded, sentence: render(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
-		{name: "arbitrary_call", fires: (*attack).arbitraryCall, sentence: render(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, blamesFaulty: true},
-		{name: "foreign_delegate", fires: (*attack).foreignDelegate, sentence: render(verdict.CauseForeignCode, ofVictim), proves: true, blamesFaulty: true},
-		{name: "forced_trades", fires: (*attack).forcedTrades, sentence: render(verdict.CauseForcedTrades, ofFaulty, ofAccounts), proves: true, blamesFaulty: true},
-		{name: "pull_named", fires: (*attack).pullNamed, sentence: render(verdict.CausePull, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
-		{name: "granted_approval", fires: (*attack).grantedApproval, sentence: render(verdict.CauseGrantedApproval, ofContracts), proves: true},
+		{name: "pull_embedded", fires: (*inspection).pullEmbedded, sentence: render(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
+		{name: "arbitrary_call", fires: (*inspection).arbitraryCall, sentence: render(verdict.CauseArbitraryCall, ofFaulty, ofAmount, ofAccounts), proves: true, blamesFaulty: true},
+		{name: "foreign_delegate", fires: (*inspection).foreignDelegate, sentence: render(verdict.CauseForeignCode, ofVictim), proves: true, blamesFaulty: true},
+		{name: "forced_trades", fires: (*inspection).forcedTrades, sentence: render(verdict.CauseForcedTrades, ofFaulty, ofAccounts), proves: true, blamesFaulty: true},
+		{name: "pull_named", fires: (*inspection).pullNamed, sentence: render(verdict.CausePull, ofFaulty, ofAmount, ofAccounts), proves: true, alone: true, blamesFaulty: true},
+		{name: "granted_approval", fires: (*inspection).grantedApproval, sentence: render(verdict.CauseGrantedApproval, ofContracts), proves: true},
 	},
 })
 
@@ -41,33 +41,33 @@ type pull struct {
 // pulls lists them: inside an external call of the party by a contract of others, or by the called
 // contract on calldata that holds the whole call. Owners who got something are left out,
 // or taken alone.
-func (a *attack) pulls(paid bool) (out []pull) {
-	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 100 || !evmsig.TakingFunctions[evmsig.Selector(x.Input[:4])] {
+func (l *inspection) pulls(paid bool) (out []pull) {
+	for i, x := range l.f.Tree.Frames {
+		if x.Kind != trace.Call || !l.f.Live(i) || len(x.Input) < 100 || !evmsig.TakingFunctions[evmsig.Selector(x.Input[:4])] {
 			continue
 		}
 		p := pull{
 			frame:   i,
-			outer:   a.asked(x),
+			outer:   l.asked(x),
 			owner:   common.BytesToAddress(x.Input[16:36]),
 			to:      common.BytesToAddress(x.Input[48:68]),
 			spender: x.From,
 			move:    -1,
 		}
 		if x.From == facts.Permit2 && x.Parent != nil {
-			if p.spender = x.Parent.From; a.f.Member(p.spender) {
+			if p.spender = x.Parent.From; l.f.Member(p.spender) {
 				continue // by a right of its own; see the rules of drains
 			}
 		}
-		if p.outer < 0 || a.f.InAttackerCluster(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From || a.f.HasSigned(p.owner) {
+		if p.outer < 0 || l.f.InAttackerCluster(p.owner) || l.f.RanCode(p.owner) || p.owner == x.From || l.f.HasSigned(p.owner) {
 			continue
 		}
-		for j := a.f.Before(i); j < a.f.After(i); j++ {
-			if m := &a.f.Moves[j]; m.From == p.owner && m.Key.Token == x.To && m.Amount.Sign() > 0 {
+		for j := l.f.Before(i); j < l.f.After(i); j++ {
+			if m := &l.f.Moves[j]; m.From == p.owner && m.Key.Token == x.To && m.Amount.Sign() > 0 {
 				p.move = j
 			}
 		}
-		if p.move >= 0 && a.compensated(p.owner) == paid {
+		if p.move >= 0 && l.compensated(p.owner) == paid {
 			out = append(out, p)
 		}
 	}
@@ -77,23 +77,23 @@ func (a *attack) pulls(paid bool) (out []pull) {
 // asked is the frame by which the party had a token moved: the external call around it, or the
 // transaction's own call where its calldata holds the whole call and its target, so that
 // the called contract does what anybody tells it; -1 for none.
-func (a *attack) asked(x *trace.Frame) int {
-	root := a.f.Tree.Root
-	if x.From == a.f.Entry && x.From != (common.Address{}) {
-		if free(root, x) && a.f.InAttackerCluster(common.BytesToAddress(x.Input[48:68])) {
+func (l *inspection) asked(x *trace.Frame) int {
+	root := l.f.Tree.Root
+	if x.From == l.f.Entry && x.From != (common.Address{}) {
+		if free(root, x) && l.f.InAttackerCluster(common.BytesToAddress(x.Input[48:68])) {
 			return 0
 		}
 		return -1
 	}
-	if d := a.f.ExternalCallAt(x.Index); d >= 0 && !a.f.Member(x.From) && a.f.ExternalCalls[d].Frame != x.Index {
-		return a.f.ExternalCalls[d].Frame
+	if d := l.f.ExternalCallAt(x.Index); d >= 0 && !l.f.Member(x.From) && l.f.ExternalCalls[d].Frame != x.Index {
+		return l.f.ExternalCalls[d].Frame
 	}
 	return -1
 }
 
 // compensated reports whether an account has more of anything at the end.
-func (a *attack) compensated(who common.Address) bool {
-	for _, p := range a.f.Nets(who) {
+func (l *inspection) compensated(who common.Address) bool {
+	for _, p := range l.f.Nets(who) {
 		if p.Amount.Sign() > 0 {
 			return true
 		}
@@ -102,9 +102,9 @@ func (a *attack) compensated(who common.Address) bool {
 }
 
 // signed reports whether a signature was checked inside a frame.
-func (a *attack) signed(frame int) bool {
-	for i := frame; i < a.f.End[frame]; i++ {
-		x := a.frame(i)
+func (l *inspection) signed(frame int) bool {
+	for i := frame; i < l.f.End[frame]; i++ {
+		x := l.frame(i)
 		if x.To == ecrecover || evmsig.SelValidERC1271.Begins(x.Input) {
 			return true
 		}
@@ -113,30 +113,30 @@ func (a *attack) signed(frame int) bool {
 }
 
 // passed reports whether the calldata of a frame contains bytes.
-func (a *attack) passed(frame int, b []byte) bool {
-	in := a.frame(frame).Input
+func (l *inspection) passed(frame int, b []byte) bool {
+	in := l.frame(frame).Input
 	return len(in) > 4 && bytes.Contains(in[4:], b)
 }
 
 // pullEmbedded: the calldata of the party held, byte for byte, the arguments of a
 // transferFrom of somebody else's tokens, and a contract of others made that call.
-func (a *attack) pullEmbedded() []match { return a.pulled(api.ArbitraryCall, a.embedded) }
+func (l *inspection) pullEmbedded() []match { return l.pulled(api.ArbitraryCall, l.embedded) }
 
-func (a *attack) embedded(p *pull) bool {
-	toUs := a.f.InAttackerCluster(p.to) || a.f.Tx.To != nil && p.to == *a.f.Tx.To || a.gain
-	return toUs && a.passed(p.outer, a.frame(p.frame).Input[4:100])
+func (l *inspection) embedded(p *pull) bool {
+	toUs := l.f.InAttackerCluster(p.to) || l.f.Tx.To != nil && p.to == *l.f.Tx.To || l.gained
+	return toUs && l.passed(p.outer, l.frame(p.frame).Input[4:100])
 }
 
 // pullNamed: the calldata of the party named somebody else, whose tokens a contract of
 // others then took.
-func (a *attack) pullNamed() []match {
-	matches := a.pulled(api.AccessControl, func(p *pull) bool { return a.passed(p.outer, p.owner[:]) && !a.embedded(p) })
+func (l *inspection) pullNamed() []match {
+	matches := l.pulled(api.AccessControl, func(p *pull) bool { return l.passed(p.outer, p.owner[:]) && !l.embedded(p) })
 	for i := range matches {
-		if h := &matches[i]; a.f.Alone() || len(h.victims) < 2 && !a.gain {
+		if h := &matches[i]; l.f.Alone() || len(h.victims) < 2 && !l.gained {
 			h.grade = suspicious
 		}
 	}
-	if a.f.Alone() && a.l.published(0) { // who collects by right calls a function that is known
+	if l.f.Alone() && l.published(0) { // who collects by right calls a function that is known
 		return nil
 	}
 	return matches
@@ -144,21 +144,21 @@ func (a *attack) pullNamed() []match {
 
 // pulled makes one match of the pulls that a test lets through, by the contract that made
 // them.
-func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []match) {
+func (l *inspection) pulled(c api.Category, pass func(*pull) bool) (out []match) {
 	at := map[common.Address]int{}
 	signed := map[int]bool{}
-	list := a.pulls(false)
+	list := l.pulls(false)
 	for i := range list {
 		p := &list[i]
 		if _, known := signed[p.outer]; !known {
-			signed[p.outer] = a.signed(p.outer)
+			signed[p.outer] = l.signed(p.outer)
 		}
 		if signed[p.outer] || !pass(p) {
 			continue
 		}
 		g := decisive
-		if a.f.Member(p.spender) {
-			if g = a.openToAll(p.spender); g == 0 {
+		if l.f.Member(p.spender) {
+			if g = l.openToAll(p.spender); g == 0 {
 				continue
 			}
 		}
@@ -170,7 +170,7 @@ func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []match) {
 		}
 		h := &out[j]
 		h.count++
-		m := &a.f.Moves[p.move]
+		m := &l.f.Moves[p.move]
 		if !slices.Contains(h.victims, p.owner) && len(h.victims) < maxVictims {
 			h.victims = append(h.victims, p.owner)
 		}
@@ -194,8 +194,8 @@ func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []match) {
 // openToAll grades what the called contract did on the sender's word by whether it would
 // have done so for anybody: that decides; for its owner alone: that is its business. While
 // nobody has answered, it is unusual.
-func (a *attack) openToAll(called common.Address) grade {
-	open, known := a.l.openTo(called, a.f.Tree.Root.Input)
+func (l *inspection) openToAll(called common.Address) grade {
+	open, known := l.openTo(called, l.f.Tree.Root.Input)
 	switch {
 	case !known:
 		return suspicious
@@ -210,8 +210,8 @@ const maxVictims = 200
 
 // forcedTrades: a contract of others made three accounts or more trade that had not asked
 // for it, and the party traded against them.
-func (a *attack) forcedTrades() (out []match) {
-	if !a.gain {
+func (l *inspection) forcedTrades() (out []match) {
+	if !l.gained {
 		return nil
 	}
 	type book struct {
@@ -220,8 +220,8 @@ func (a *attack) forcedTrades() (out []match) {
 	}
 	by := map[common.Address]*book{}
 	var order []common.Address
-	for _, p := range a.pulls(true) {
-		if !a.passed(p.outer, p.owner[:]) || a.signed(p.outer) {
+	for _, p := range l.pulls(true) {
+		if !l.passed(p.outer, p.owner[:]) || l.signed(p.outer) {
 			continue
 		}
 		b := by[p.spender]
@@ -236,12 +236,12 @@ func (a *attack) forcedTrades() (out []match) {
 		if len(b.frames) < 3 {
 			b.frames, b.moves = append(b.frames, p.frame), append(b.moves, p.move)
 		}
-		for _, x := range a.f.Nets(p.owner) {
+		for _, x := range l.f.Nets(p.owner) {
 			b.got[x.Key] = b.got[x.Key] || x.Amount.Sign() > 0
 		}
 	}
 	for _, s := range order {
-		against := slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return by[s].got[t.Paid] || by[s].got[t.Got] })
+		against := slices.ContainsFunc(l.f.Trades, func(t facts.Trade) bool { return by[s].got[t.Paid] || by[s].got[t.Got] })
 		if b := by[s]; len(b.victims) >= 3 && against {
 			b.count = len(b.victims)
 			out = append(out, b.match)
@@ -252,13 +252,13 @@ func (a *attack) forcedTrades() (out []match) {
 
 // arbitraryCall: a contract of others made a call of which a tool had passed the target
 // and the bytes, by which it gave its own tokens away or took those of a stranger.
-func (a *attack) arbitraryCall() (out []match) {
-	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || a.f.InAttackerCluster(x.From) {
+func (l *inspection) arbitraryCall() (out []match) {
+	for i, x := range l.f.Tree.Frames {
+		if x.Kind != trace.Call || !l.f.Live(i) || len(x.Input) < 68 || l.f.InAttackerCluster(x.From) {
 			continue
 		}
-		d := a.f.ExternalCallAt(i)
-		if d < 0 || a.f.ExternalCalls[d].Frame == i || !a.f.Tool(a.callFrame(d).From) {
+		d := l.f.ExternalCallAt(i)
+		if d < 0 || l.f.ExternalCalls[d].Frame == i || !l.f.Tool(l.callFrame(d).From) {
 			continue
 		}
 		sel := evmsig.Called(x.Input)
@@ -266,8 +266,8 @@ func (a *attack) arbitraryCall() (out []match) {
 			continue
 		}
 		to := common.BytesToAddress(x.Input[16:36])
-		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.ExternalCalls[d].Frame, x.Input) &&
-			a.passed(a.f.ExternalCalls[d].Frame, x.To[:]) {
+		if l.f.Member(to) && l.f.Loses(x.From) != nil && l.passed(l.f.ExternalCalls[d].Frame, x.Input) &&
+			l.passed(l.f.ExternalCalls[d].Frame, x.To[:]) {
 			out = append(
 				out,
 				match{
@@ -276,7 +276,7 @@ func (a *attack) arbitraryCall() (out []match) {
 					victims:  []common.Address{x.From},
 					calls:    []int{d},
 					frames:   []int{i},
-					position: a.f.Loses(x.From).Lost[0],
+					position: l.f.Loses(x.From).Lost[0],
 				},
 			)
 		}
@@ -286,17 +286,17 @@ func (a *attack) arbitraryCall() (out []match) {
 
 // grantedApproval: contracts of others approved a tool as spender when the party called
 // them.
-func (a *attack) grantedApproval() []match {
+func (l *inspection) grantedApproval() []match {
 	h := match{grade: decisive, category: api.AccessControl}
 	lost := false
-	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || a.f.InAttackerCluster(x.From) ||
-			a.f.Created(x.From) {
+	for i, x := range l.f.Tree.Frames {
+		if x.Kind != trace.Call || !l.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || l.f.InAttackerCluster(x.From) ||
+			l.f.Created(x.From) {
 			continue
 		}
-		d := a.f.ExternalCallAt(i)
+		d := l.f.ExternalCallAt(i)
 		spender := common.BytesToAddress(x.Input[16:36])
-		if n := evmsig.Uint(x.Input[4:], 1); d < 0 || a.f.ExternalCalls[d].Target != x.From || !a.f.Tool(spender) || n == nil || n.Sign() == 0 {
+		if n := evmsig.Uint(x.Input[4:], 1); d < 0 || l.f.ExternalCalls[d].Target != x.From || !l.f.Tool(spender) || n == nil || n.Sign() == 0 {
 			continue
 		}
 		if !slices.Contains(h.victims, x.From) && len(h.victims) < maxVictims {
@@ -305,7 +305,7 @@ func (a *attack) grantedApproval() []match {
 		if len(h.calls) < 3 {
 			h.calls, h.frames = append(h.calls, d), append(h.frames, i)
 		}
-		lost = lost || a.f.Loses(x.From) != nil
+		lost = lost || l.f.Loses(x.From) != nil
 	}
 	if h.count = len(h.victims); h.count < 3 && !lost || h.count == 0 {
 		return nil
@@ -314,17 +314,17 @@ func (a *attack) grantedApproval() []match {
 }
 
 // foreignDelegate: a contract of others ran the code of a tool on its own storage.
-func (a *attack) foreignDelegate() (out []match) {
-	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.DelegateCall || !a.f.Live(i) || a.f.InAttackerCluster(x.From) || a.f.Created(x.From) || !a.f.Tool(x.To) {
+func (l *inspection) foreignDelegate() (out []match) {
+	for i, x := range l.f.Tree.Frames {
+		if x.Kind != trace.DelegateCall || !l.f.Live(i) || l.f.InAttackerCluster(x.From) || l.f.Created(x.From) || !l.f.Tool(x.To) {
 			continue
 		}
 		h := match{grade: suspicious, category: api.ArbitraryCall, victims: []common.Address{x.From}, frames: []int{i}}
-		if d := a.f.ExternalCallAt(i); d >= 0 {
+		if d := l.f.ExternalCallAt(i); d >= 0 {
 			h.calls = []int{d}
 		}
-		if l := a.f.Loses(x.From); l != nil {
-			h.grade, h.position = decisive, l.Lost[0]
+		if loss := l.f.Loses(x.From); loss != nil {
+			h.grade, h.position = decisive, loss.Lost[0]
 		}
 		out = append(out, h)
 	}

@@ -15,12 +15,12 @@ import (
 
 // roundTrips: the cluster bought an asset in a pool and sold it to the same pool for more
 // than it had paid, or it did so with borrowed money and gained elsewhere by it.
-func (a *attack) roundTrips() (out []match) {
-	if !a.gain {
+func (l *inspection) roundTrips() (out []match) {
+	if !l.gained {
 		return nil
 	}
-	for i, r := range a.f.RoundTrips() {
-		if a.l.Registry.Shared(r.Pool) || i >= maxPools {
+	for i, r := range l.f.RoundTrips() {
+		if l.Registry.Shared(r.Pool) || i >= maxPools {
 			continue
 		}
 		h := match{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, calls: []int{r.First, r.Last},
@@ -28,11 +28,11 @@ func (a *attack) roundTrips() (out []match) {
 		kept := new(big.Int).Mul(r.Bought, big.NewInt(1001))
 		// The rates at which it sold and bought tell whether this pool paid for the gain.
 		better := new(big.Int).Mul(r.Back, r.Bought).Cmp(new(big.Int).Mul(r.Spent, r.Sold)) > 0
-		broken := a.between(&h, &r)
+		broken := l.between(&h, &r)
 		switch {
 		case r.Back.Cmp(r.Spent) > 0 && new(big.Int).Mul(r.Sold, big.NewInt(1000)).Cmp(kept) <= 0, exceeds(r.Back, r.Spent, 105):
 			h.grade = decisive
-		case a.loan && (better || broken):
+		case l.borrowed && (better || broken):
 			h.grade = decisive
 			h.victims, h.position = nil, facts.Position{}
 		case !better:
@@ -46,18 +46,18 @@ func (a *attack) roundTrips() (out []match) {
 // between names what the party did between a purchase and the sale: it had tokens leave the
 // pool, called somebody who read the pool's price, or called a contract that is no market. It
 // reports whether there was any such thing.
-func (a *attack) between(h *match, r *facts.RoundTrip) (broken bool) {
-	token := a.odd(r.Paid, r.Held)
-	if a.losesOffStack(r.Pool) {
+func (l *inspection) between(h *match, r *facts.RoundTrip) (broken bool) {
+	token := l.odd(r.Paid, r.Held)
+	if l.losesOffStack(r.Pool) {
 		h.category, h.faulty = api.TokenIncompatibility, token
 		return true
 	}
 	for i := r.First; i <= r.Last; i++ {
-		if !a.custom(i) {
+		if !l.custom(i) {
 			continue
 		}
-		h.faulty, h.calls = a.f.ExternalCalls[i].Target, []int{r.First, i, r.Last}
-		if a.reads(i, r.Pool) {
+		h.faulty, h.calls = l.f.ExternalCalls[i].Target, []int{r.First, i, r.Last}
+		if l.reads(i, r.Pool) {
 			h.category = api.PriceManipulation
 			return true
 		}
@@ -68,27 +68,27 @@ func (a *attack) between(h *match, r *facts.RoundTrip) (broken bool) {
 
 // custom reports whether an external call is neither an exchange, a payment, a loan nor the business
 // of a token: a call of a protocol.
-func (a *attack) custom(i int) bool {
-	d := &a.f.ExternalCalls[i]
+func (l *inspection) custom(i int) bool {
+	d := &l.f.ExternalCalls[i]
 	if d.Into >= 0 || evmsig.TokenFunctions[d.Selector] || evmsig.AssetFunctions[d.Selector] ||
-		a.calledLike(i, trading) || a.calledLike(i, viewing) ||
-		a.f.Lends(d.Target) ||
-		a.l.Registry.Shared(d.Target) ||
+		l.calledLike(i, trading) || l.calledLike(i, viewing) ||
+		l.f.Lends(d.Target) ||
+		l.Registry.Shared(d.Target) ||
 		evmsig.LeavePool[d.Selector] ||
-		len(a.callFrame(i).Input) < 4 {
+		len(l.callFrame(i).Input) < 4 {
 		return false
 	}
-	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.ExternalCall == i || t.Pool == d.Target })
+	return !slices.ContainsFunc(l.f.Trades, func(t facts.Trade) bool { return t.ExternalCall == i || t.Pool == d.Target })
 }
 
 // viewing are the beginnings of names of functions that only tell something.
 var viewing = []string{"get", "balance", "view", "preview", "quote", "total", "decimals", "price", "allpairs", "pair"}
 
 // reads reports whether a pool was asked for its state inside of an external call.
-func (a *attack) reads(call int, pool common.Address) bool {
-	from := a.f.ExternalCalls[call].Frame
-	for i := from; i < a.f.End[from]; i++ {
-		x := a.frame(i)
+func (l *inspection) reads(call int, pool common.Address) bool {
+	from := l.f.ExternalCalls[call].Frame
+	for i := from; i < l.f.End[from]; i++ {
+		x := l.frame(i)
 		if x.Kind == trace.StaticCall &&
 			(x.To == pool || evmsig.SelBalanceOf.Begins(x.Input) && len(x.Input) == 36 && common.BytesToAddress(x.Input[4:]) == pool) {
 			return true
@@ -98,8 +98,8 @@ func (a *attack) reads(call int, pool common.Address) bool {
 }
 
 // odd is, of two assets of a pool, the token that is neither the coin nor a dollar.
-func (a *attack) odd(k, other facts.Key) common.Address {
-	if _, _, known := a.f.Bounds(facts.Position{Key: other, Amount: new(big.Int)}); known || k == (facts.Key{}) {
+func (l *inspection) odd(k, other facts.Key) common.Address {
+	if _, _, known := l.f.Bounds(facts.Position{Key: other, Amount: new(big.Int)}); known || k == (facts.Key{}) {
 		if k != (facts.Key{}) {
 			return k.Token
 		}
@@ -109,9 +109,9 @@ func (a *attack) odd(k, other facts.Key) common.Address {
 }
 
 // losesOffStack reports whether tokens left a pool while it was not running.
-func (a *attack) losesOffStack(pool common.Address) bool {
-	for i := range a.f.Moves {
-		if m := &a.f.Moves[i]; m.From == pool && m.Key != (facts.Key{}) && m.Amount.Sign() > 0 && !a.onStack(m.Frame, pool) {
+func (l *inspection) losesOffStack(pool common.Address) bool {
+	for i := range l.f.Moves {
+		if m := &l.f.Moves[i]; m.From == pool && m.Key != (facts.Key{}) && m.Amount.Sign() > 0 && !l.onStack(m.Frame, pool) {
 			return true
 		}
 	}
@@ -119,9 +119,9 @@ func (a *attack) losesOffStack(pool common.Address) bool {
 }
 
 // onStack reports whether an account's code is running when a frame does.
-func (a *attack) onStack(frame int, who common.Address) bool {
-	for x := a.frame(frame); x != nil; x = x.Parent {
-		if a.f.Context[x.Index] == who {
+func (l *inspection) onStack(frame int, who common.Address) bool {
+	for x := l.frame(frame); x != nil; x = x.Parent {
+		if l.f.Context[x.Index] == who {
 			return true
 		}
 	}
@@ -133,15 +133,15 @@ func renderRoundTrip(t *described) verdict.Sentence {
 	if t.position.Amount != nil {
 		return verdict.Say(verdict.CauseRoundTrip, t.victim, ofAmount(t))
 	}
-	return verdict.Say(verdict.CauseRoundTripBetween, verdict.Who(t.a.pool(t.match)))
+	return verdict.Say(verdict.CauseRoundTripBetween, verdict.Who(t.l.pool(t.match)))
 }
 
 // pool is the pool of a round trip.
-func (a *attack) pool(h *match) common.Address {
-	for i := range a.f.Trades {
-		if t := &a.f.Trades[i]; t.ExternalCall == h.calls[0] {
+func (l *inspection) pool(h *match) common.Address {
+	for i := range l.f.Trades {
+		if t := &l.f.Trades[i]; t.ExternalCall == h.calls[0] {
 			return t.Pool
 		}
 	}
-	return a.f.ExternalCalls[h.calls[0]].Target
+	return l.f.ExternalCalls[h.calls[0]].Target
 }

@@ -60,15 +60,12 @@ const (
 func Run(f *Facts) *Report {
 	l := newInspection(f)
 	r := &Report{}
-	l.att = l.newAttack()
-	r.Fired, r.Dealings = l.att.fired(), l.att.dealings()
-	if l.att != nil {
-		r.matches = l.att.all
-	}
+	l.fireRules()
+	r.Fired, r.Dealings, r.matches = l.fired(), l.dealings(), l.matches
 	l.flag()
 	r.Flags, r.Findings = l.raised, l.order(l.findings())
 	r.Questions = l.open()
-	if r.Unusual = l.att.unusual(); r.Unusual.Form == 0 {
+	if r.Unusual = l.unusual(); r.Unusual.Form == 0 {
 		r.Unusual = l.poisoningBatch()
 	}
 	for i := range r.Findings {
@@ -81,7 +78,7 @@ func Run(f *Facts) *Report {
 		}
 	}
 	if !r.Exploit {
-		l.raised = verdict.Add(l.raised, maxFlags, l.att.closer()...)
+		l.raised = verdict.Add(l.raised, maxFlags, l.closer()...)
 		r.Flags = l.raised
 	}
 	r.Outcomes = l.outcomes(r.Findings)
@@ -101,19 +98,14 @@ func (l *inspection) flag() {
 	}
 }
 
-// findings are those of all checks, weighed by the rules of each.
+// findings are those of all checks, in their order.
 func (l *inspection) findings() (out []verdict.Finding) {
 	for _, c := range checks() {
 		if c.find == nil || !c.own && !l.usable() {
 			continue
 		}
 		l.found = out
-		for _, f := range c.find(l) {
-			if !c.own {
-				f.Facts.Severity, f.Facts.Amplifiers = c.severityOf(l, &f.broken), l.amplifiers(c.amplifiers)
-			}
-			out = append(out, f.Finding)
-		}
+		out = append(out, c.find(l)...)
 	}
 	return out
 }

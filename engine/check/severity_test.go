@@ -31,7 +31,7 @@ func lossOfCoin(had, lost, cents int64) (*inspection, *broken) {
 	if cents > 0 {
 		l.Prices = map[common.Address]api.Decimal{{}: {Unscaled: big.NewInt(cents), Scale: 2}}
 	}
-	return l, &broken{victim: victim, lost: []flow.TokenKey{{}}}
+	return l, &broken{victims: []common.Address{victim}, lost: []flow.TokenKey{{}}}
 }
 
 // TestLossSeverity: both sides of each part of what the victim held, and of each value in
@@ -40,7 +40,7 @@ func TestLossSeverity(t *testing.T) {
 	part := func(want api.Severity, had, lost int64) {
 		t.Helper()
 		l, b := lossOfCoin(had, lost, 1) // worth nothing
-		if got := lossSeverity(l, b); got != want {
+		if got := l.severity(b); got != want {
 			t.Errorf("%d of %d: %s, want %s", lost, had, got, want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestLossSeverity(t *testing.T) {
 	worth := func(want api.Severity, cents int64) {
 		t.Helper()
 		l, b := lossOfCoin(0, coin, cents)
-		if got := lossSeverity(l, b); got != want {
+		if got := l.severity(b); got != want {
 			t.Errorf("%d cents: %s, want %s", cents, got, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestLossSeverity(t *testing.T) {
 
 	l, b := lossOfCoin(1000, 1, 1)
 	b.control = true
-	if got := controlSeverity(l, b); got != api.SeverityCritical {
+	if got := l.severity(b); got != api.SeverityCritical {
 		t.Errorf("with control: %s", got)
 	}
 }

@@ -15,14 +15,13 @@ import (
 )
 
 var _ = register(&Check{
-	order:      40,
-	Name:       "share_price_fell",
-	Title:      "share price fell",
-	Causes:     []api.Category{api.PrecisionLoss},
-	Open:       true,
-	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       func(l *inspection) []finding { return append(l.shareInflation(), l.precision()...) },
-	ruleOut:    (*inspection).checkSharePrice,
+	order:   40,
+	Name:    "share_price_fell",
+	Title:   "share price fell",
+	Causes:  []api.Category{api.PrecisionLoss},
+	Open:    true,
+	find:    func(l *inspection) []verdict.Finding { return append(l.shareInflation(), l.precision()...) },
+	ruleOut: (*inspection).checkSharePrice,
 })
 
 // bought is one purchase of shares: what went into a vault and what it made for it.
@@ -37,7 +36,7 @@ type bought struct {
 
 // vaultCall is the innermost call to a contract that a payment runs below.
 func (l *inspection) vaultCall(p *facts.Move, vault common.Address) *trace.Frame {
-	for f := l.frame(p); f != nil; f = f.Parent {
+	for f := l.frameOf(p); f != nil; f = f.Parent {
 		if f.To == vault && f.Kind == trace.Call {
 			return f
 		}
@@ -81,7 +80,7 @@ func (l *inspection) sharesFor(p *facts.Move, f *trace.Frame) (bought, bool) {
 	}
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
-		if g.Address == p.To && len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit && l.frameOf[i] != nil && below(l.frameOf[i], f) {
+		if g.Address == p.To && len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit && l.logFrame[i] != nil && below(l.logFrame[i], f) {
 			minted = true
 		}
 	}
@@ -90,7 +89,7 @@ func (l *inspection) sharesFor(p *facts.Move, f *trace.Frame) (bought, bool) {
 
 // shareInflation: the sender's side bought a few shares, made them dear by a gift to the
 // vault, and somebody else's deposit bought fewer than it paid for.
-func (l *inspection) shareInflation() (out []finding) {
+func (l *inspection) shareInflation() (out []verdict.Finding) {
 	list := l.purchases()
 	for i := range list {
 		own := &list[i]
@@ -127,18 +126,18 @@ func (l *inspection) gift(own *bought) *facts.Move {
 	return nil
 }
 
-func (l *inspection) inflated(own *bought, gift *facts.Move, v *bought) (finding, bool) {
+func (l *inspection) inflated(own *bought, gift *facts.Move, v *bought) (verdict.Finding, bool) {
 	k := own.asset
 	back := l.total(k, func(p *facts.Move) bool { return p.From == own.vault && l.party(p.To) })
 	put := l.total(k, func(p *facts.Move) bool { return p.To == own.vault && l.party(p.From) })
 	if back.Cmp(put) <= 0 || l.net(v.by, k).Sign() >= 0 {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	// Shares for each unit, the gift counted as part of the price.
 	mine := new(big.Int).Mul(own.shares, v.in.Amount)
 	theirs := new(big.Int).Mul(v.shares, put)
 	if theirs.Cmp(mine) >= 0 {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	check := fmt.Sprintf(
 		"%s * %s < %s * %s",
@@ -147,7 +146,8 @@ func (l *inspection) inflated(own *bought, gift *facts.Move, v *bought) (finding
 		l.sumOf("sent", v.by, k),
 		ref("received", own.to, own.vault),
 	)
-	return l.find(broken{category: api.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
+	return l.find(broken{category: api.ShareInflation, victims: []common.Address{v.by}, faulty: own.vault, lost: []flow.TokenKey{k},
+		check: check,
 		evidence: []verdict.Evidence{
 			l.seen(own.frame, verdict.BuysShares, verdict.Who(own.by), verdict.Num(own.shares), verdict.Who(own.vault), amountOf(own.in)),
 			l.paid(gift, verdict.GivesToVault, verdict.Who(gift.From), amountOf(gift)),
@@ -180,7 +180,7 @@ type roundingGain struct {
 
 // precision: a vault pays out, again and again, and rounds the shares that it takes for
 // it down to none.
-func (l *inspection) precision() (out []finding) {
+func (l *inspection) precision() (out []verdict.Finding) {
 	found := map[common.Address][]roundingGain{}
 	var order []common.Address
 	for i := range l.Receipt.Logs {
@@ -190,7 +190,7 @@ func (l *inspection) precision() (out []finding) {
 			evmsig.Uint(g.Data, 1).Sign() != 0 {
 			continue
 		}
-		f := l.frameOf[i]
+		f := l.logFrame[i]
 		if f == nil || l.party(g.Address) || l.reached(f, g.Address) == nil {
 			continue
 		}
@@ -214,7 +214,7 @@ func (l *inspection) precision() (out []finding) {
 	return out
 }
 
-func (l *inspection) roundingGains(vault common.Address, list []roundingGain) finding {
+func (l *inspection) roundingGains(vault common.Address, list []roundingGain) verdict.Finding {
 	k := list[0].pay.Key
 	sum := new(big.Int)
 	for _, n := range list {
@@ -222,7 +222,7 @@ func (l *inspection) roundingGains(vault common.Address, list []roundingGain) fi
 	}
 	first, last := list[0], list[len(list)-1]
 	at := func(n roundingGain) uint64 { return l.Receipt.Logs[n.log].Index }
-	return l.find(broken{category: api.PrecisionLoss, victim: vault, lost: []flow.TokenKey{k},
+	return l.find(broken{category: api.PrecisionLoss, victims: []common.Address{vault}, lost: []flow.TokenKey{k},
 		check: fmt.Sprintf(
 			"%s > %s and %s == 0 and %s > %s and %s == 0",
 			l.moved(first.pay),

@@ -16,12 +16,11 @@ import (
 )
 
 var _ = register(&Check{
-	order:      230,
-	Name:       "signature",
-	Title:      "signature accepted from whoever gives it",
-	Causes:     []api.Category{api.SignatureVerification},
-	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       (*inspection).signatures,
+	order:  230,
+	Name:   "signature",
+	Title:  "signature accepted from whoever gives it",
+	Causes: []api.Category{api.SignatureVerification},
+	find:   (*inspection).signatures,
 })
 
 var (
@@ -31,7 +30,7 @@ var (
 
 // signatures: a contract asked who had signed, was told nobody or the one who is paid,
 // and paid all the same.
-func (l *inspection) signatures() (out []finding) {
+func (l *inspection) signatures() (out []verdict.Finding) {
 	for _, s := range l.Tree.Frames {
 		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 ||
 			l.party(s.From) {
@@ -49,7 +48,7 @@ func (l *inspection) signatures() (out []finding) {
 		if len(s.Output) >= 32 {
 			signer = common.BytesToAddress(s.Output[12:32])
 		}
-		var f finding
+		var f verdict.Finding
 		var ok bool
 		if signer == (common.Address{}) {
 			f, ok = l.nobodySigned(s, outer, p)
@@ -84,16 +83,17 @@ func (l *inspection) takenBy(p *facts.Move, contract common.Address) bool {
 }
 
 // nobodySigned: the recovery failed, nothing else was asked, and the call went on.
-func (l *inspection) nobodySigned(s, outer *trace.Frame, p *facts.Move) (finding, bool) {
+func (l *inspection) nobodySigned(s, outer *trace.Frame, p *facts.Move) (verdict.Finding, bool) {
 	for _, f := range l.Tree.Frames {
 		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || evmsig.Called(f.Input) == evmsig.SelValidERC1271) {
-			return finding{}, false // others signed, or it was signed in another way
+			return verdict.Finding{}, false // others signed, or it was signed in another way
 		}
 	}
 	if !l.carries(outer, s) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
-	return l.find(broken{category: api.SignatureVerification, victim: p.From, faulty: outer.To, lost: []flow.TokenKey{p.Key},
+	return l.find(broken{category: api.SignatureVerification, victims: []common.Address{p.From},
+		faulty: outer.To, lost: []flow.TokenKey{p.Key},
 		check: fmt.Sprintf("%s > %s", ref("sent", p.From, p.Asset()), ref("received", p.From, p.Asset())) + l.withPayment(p),
 		evidence: []verdict.Evidence{
 			l.seen(outer, verdict.CalledWithSignature, verdict.Who(outer.To)),
@@ -125,17 +125,18 @@ func (l *inspection) carries(outer, s *trace.Frame) bool {
 
 // anybodySigned: the one who is paid signed himself. That this was wrong shows when the
 // same call with another signature, of a key that nobody has, succeeds as well.
-func (l *inspection) anybodySigned(s, outer *trace.Frame, p *facts.Move, signer common.Address) (finding, bool) {
+func (l *inspection) anybodySigned(s, outer *trace.Frame, p *facts.Move, signer common.Address) (verdict.Finding, bool) {
 	if !l.carries(outer, s) {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
 	other := bytes.Replace(outer.Input, s.Input[64:96], common.BigToHash(generatorX).Bytes(), 1)
 	other = bytes.Replace(other, s.Input[96:128], common.BigToHash(big.NewInt(1)).Bytes(), 1)
 	v, ok := l.ask(Question{From: outer.From, To: outer.To, Data: other, When: Before, Asker: "whether any signature will do"})
 	if !ok || v.Reverted {
-		return finding{}, false
+		return verdict.Finding{}, false
 	}
-	return l.find(broken{category: api.SignatureVerification, victim: p.From, faulty: outer.To, lost: []flow.TokenKey{p.Key},
+	return l.find(broken{category: api.SignatureVerification, victims: []common.Address{p.From},
+		faulty: outer.To, lost: []flow.TokenKey{p.Key},
 		check: fmt.Sprintf("%s > %s", ref("sent", p.From, p.Asset()), ref("received", p.From, p.Asset())) + l.withPayment(p),
 		evidence: []verdict.Evidence{
 			l.seen(outer, verdict.CalledWithSignature, verdict.Who(outer.To)),

@@ -15,18 +15,17 @@ import (
 )
 
 var _ = register(&Check{
-	order:      50,
-	Name:       "caller_controlled_target",
-	Title:      "target and calldata of a call taken from the caller",
-	Causes:     []api.Category{api.ArbitraryCall},
-	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       (*inspection).arbitrary,
-	ruleOut:    (*inspection).checkTarget,
+	order:   50,
+	Name:    "caller_controlled_target",
+	Title:   "target and calldata of a call taken from the caller",
+	Causes:  []api.Category{api.ArbitraryCall},
+	find:    (*inspection).arbitrary,
+	ruleOut: (*inspection).checkTarget,
 })
 
 // arbitrary: a contract made a call of which target and bytes stand in what it was
 // called with, and that call took what somebody else had let the contract take.
-func (l *inspection) arbitrary() (out []finding) {
+func (l *inspection) arbitrary() (out []verdict.Finding) {
 	for i := range l.moves {
 		p := &l.moves[i]
 		if p.Log < 0 || l.party(p.From) || p.From == (common.Address{}) || !l.party(p.To) || p.Amount.Sign() == 0 ||
@@ -70,7 +69,7 @@ func (l *inspection) nobodys(router common.Address, outer *trace.Frame) *View {
 // takes is the call of a token that moves a payment out of an account that is not the
 // caller's: transferFrom.
 func (l *inspection) takes(p *facts.Move) *trace.Frame {
-	for f := l.frame(p); f != nil; f = f.Parent {
+	for f := l.frameOf(p); f != nil; f = f.Parent {
 		if f.Kind == trace.Call && f.To == p.Token {
 			if evmsig.Called(f.Input) == evmsig.SelTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.From {
 				return f
@@ -119,8 +118,8 @@ func (l *inspection) consents(a common.Address, outer, inner *trace.Frame) bool 
 	return false
 }
 
-func (l *inspection) forwarded(p *facts.Move, inner, outer *trace.Frame, anybody *View) finding {
-	b := broken{category: api.ArbitraryCall, victim: p.From, faulty: inner.From, lost: []flow.TokenKey{p.Key},
+func (l *inspection) forwarded(p *facts.Move, inner, outer *trace.Frame, anybody *View) verdict.Finding {
+	b := broken{category: api.ArbitraryCall, victims: []common.Address{p.From}, faulty: inner.From, lost: []flow.TokenKey{p.Key},
 		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.From, p.Asset()), ref("net", p.From, p.Asset())),
 		evidence: []verdict.Evidence{
 			l.seen(outer, verdict.CallsWithTarget, verdict.Who(outer.From), verdict.Who(outer.To)),

@@ -13,43 +13,46 @@ var _ = register(&Check{
 	Title:  "gain in a transaction that does more than collect",
 	Causes: []api.Category{api.BusinessLogic},
 	rules: []rule{
-		{name: "long_flash", fires: (*attack).longFlash, sentence: renderLoss},
-		{name: "constructor_attack", fires: (*attack).constructed, sentence: renderLoss},
-		{name: "fresh_gain", fires: (*attack).freshGain, sentence: renderLoss, claims: true},
-		{name: "unpaid", fires: (*attack).unpaid, sentence: renderLoss, claims: true},
-		{name: "robbed_by_others", fires: (*attack).robbedByOthers, sentence: renderLoss, claims: true},
-		{name: "unpaid_caller", fires: (*attack).unpaidCaller, sentence: renderLoss, alone: true, claims: true},
+		{name: "long_flash", fires: (*inspection).longFlash, sentence: renderLoss},
+		{name: "constructor_attack", fires: (*inspection).constructed, sentence: renderLoss},
+		{name: "fresh_gain", fires: (*inspection).freshGain, sentence: renderLoss, claims: true},
+		{name: "unpaid", fires: (*inspection).unpaid, sentence: renderLoss, claims: true},
+		{name: "robbed_by_others", fires: (*inspection).robbedByOthers, sentence: renderLoss, claims: true},
+		{name: "unpaid_caller", fires: (*inspection).unpaidCaller, sentence: renderLoss, alone: true, claims: true},
 	},
 })
 
 // longFlash: very many deals with borrowed money, and a gain.
-func (a *attack) longFlash() []match {
-	if !a.loan || !a.gain || a.old || len(a.f.ExternalCalls) < 25 {
+func (l *inspection) longFlash() []match {
+	if !l.borrowed || !l.gained || l.oldDebt || len(l.f.ExternalCalls) < 25 {
 		return nil
 	}
-	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.ExternalCalls)}}
+	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(l.f.ExternalCalls)}}
 }
 
 // constructed: the whole transaction is the constructor of a contract that deals with
 // others and gains.
-func (a *attack) constructed() []match {
-	if !a.f.Tree.Root.Kind.Creates() || !a.gain || len(a.f.ExternalCalls) < 4 || !a.beyondMarkets() {
+func (l *inspection) constructed() []match {
+	if !l.f.Tree.Root.Kind.Creates() || !l.gained || len(l.f.ExternalCalls) < 4 || !l.beyondMarkets() {
 		return nil
 	}
-	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.ExternalCalls)}}
+	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(l.f.ExternalCalls)}}
 }
 
 // unpaid: somebody has less for nothing, in a transaction that does more than collect: it
 // trades, or has four external calls or more.
-func (a *attack) unpaid() (out []match) {
-	if !a.gain || a.old || len(a.f.ExternalCalls) < 4 && len(a.f.Trades) == 0 {
+func (l *inspection) unpaid() (out []match) {
+	if !l.gained || l.oldDebt || len(l.f.ExternalCalls) < 4 && len(l.f.Trades) == 0 {
 		return nil
 	}
-	for _, l := range a.unpaidLossCandidates() {
-		if v := l.Address; !a.l.Registry.Shared(v) {
+	for _, loss := range l.unpaidLossCandidates() {
+		if v := loss.Address; !l.Registry.Shared(v) {
 			out = append(
 				out,
-				match{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, calls: a.callsOf(a.paidBy(v)), position: l.Lost[0]},
+				match{
+					grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v},
+					calls: l.callsOf(l.paidBy(v)), position: loss.Lost[0],
+				},
 			)
 		}
 	}
@@ -58,20 +61,20 @@ func (a *attack) unpaid() (out []match) {
 
 // robbedByOthers: the cluster gained without spending anything, and a contract has less for
 // nothing, although what it lost went through others first.
-func (a *attack) robbedByOthers() []match {
-	if !a.f.Free() || a.old || len(a.f.ExternalCalls) < 3 {
+func (l *inspection) robbedByOthers() []match {
+	if !l.f.Free() || l.oldDebt || len(l.f.ExternalCalls) < 3 {
 		return nil
 	}
 	seen := map[common.Address]bool{}
-	for i := range a.f.Moves {
-		v, token := a.f.Moves[i].From, a.f.Moves[i].Key.Token
-		if seen[v] || v == token || v == a.wrapped() || a.l.Registry.Shared(v) || !a.f.RanCode(v) {
+	for i := range l.f.Moves {
+		v, token := l.f.Moves[i].From, l.f.Moves[i].Key.Token
+		if seen[v] || v == token || v == l.wrapped() || l.Registry.Shared(v) || !l.f.RanCode(v) {
 			continue
 		}
 		seen[v] = true
-		if lost := a.f.Robbed(v); lost != nil && !a.explained(v) {
+		if lost := l.f.Robbed(v); lost != nil && !l.explained(v) {
 			return []match{
-				{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, calls: a.callsOf([]int{i}), position: lost[0]},
+				{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, calls: l.callsOf([]int{i}), position: lost[0]},
 			}
 		}
 	}
@@ -80,9 +83,9 @@ func (a *attack) robbedByOthers() []match {
 
 // beyondMarkets reports whether the party did more than trade, borrow and pay: an arbitrage
 // by a constructor does not.
-func (a *attack) beyondMarkets() bool {
-	for i := range a.f.ExternalCalls {
-		if a.custom(i) {
+func (l *inspection) beyondMarkets() bool {
+	for i := range l.f.ExternalCalls {
+		if l.custom(i) {
 			return true
 		}
 	}
@@ -91,27 +94,27 @@ func (a *attack) beyondMarkets() bool {
 
 // freshGain: contracts that were created here dealt with others and gained. What they have
 // a claim to, others must have given them here.
-func (a *attack) freshGain() []match {
-	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.ExternalCalls) < 4 || !a.beyondMarkets() {
+func (l *inspection) freshGain() []match {
+	if len(l.f.Fresh) == 0 || !l.gained || l.oldDebt || len(l.f.ExternalCalls) < 4 || !l.beyondMarkets() {
 		return nil
 	}
-	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.ExternalCalls)}}
+	return []match{{grade: suspicious, category: api.BusinessLogic, count: len(l.f.ExternalCalls)}}
 }
 
 // unpaidCaller: a contract that nobody vouches for paid the sender two assets or more for
 // nothing, by a function that nobody published.
-func (a *attack) unpaidCaller() []match {
-	root := a.f.Tree.Root
-	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.unpaidLossCandidates()) == 0 {
+func (l *inspection) unpaidCaller() []match {
+	root := l.f.Tree.Root
+	if !l.f.Alone() || len(l.f.Gains) < 2 || l.published(0) || l.vouched(root.To) || len(l.unpaidLossCandidates()) == 0 {
 		return nil
 	}
-	v := a.unpaidLossCandidates()[0]
+	v := l.unpaidLossCandidates()[0]
 	return []match{
 		{
 			grade:    suspicious,
 			category: api.BusinessLogic,
 			victims:  []common.Address{v.Address},
-			calls:    a.callsOf(a.paidBy(v.Address)),
+			calls:    l.callsOf(l.paidBy(v.Address)),
 			position: v.Lost[0],
 		},
 	}

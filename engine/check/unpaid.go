@@ -20,33 +20,33 @@ var _ = register(&Check{
 	Title:  "payments that do not add up",
 	Causes: []api.Category{api.AccountingError, api.PriceManipulation, api.TokenIncompatibility, api.BusinessLogic, api.InsufficientValidation, api.ShareInflation, api.AccessControl, api.UnknownCause},
 	rules: []rule{
-		{name: "unbacked_sale", fires: (*attack).unbackedSale, sentence: render(verdict.CauseUnbackedSale, ofAmount)},
-		{name: "emptied_by_custom_mint", fires: (*attack).mintedSale, sentence: renderMintedSale},
-		{name: "abandoned_collateral", fires: (*attack).abandoned, sentence: render(verdict.CauseAbandonedLoan, ofAmount)},
-		{name: "round_trip", fires: (*attack).roundTrips, sentence: renderRoundTrip},
-		{name: "pool_robbed", fires: (*attack).poolRobbed, sentence: render(verdict.CauseRobbedPool, ofLoss, ofVictim)},
-		{name: "in_and_out", fires: (*attack).inAndOut, sentence: render(verdict.CauseInAndOut, ofFaulty, ofAmount)},
-		{name: "deposit_withdraw", fires: (*attack).depositWithdraw, sentence: render(verdict.CauseInAndOut, ofFaulty, ofAmount)},
-		{name: "fresh_unpaid", fires: (*attack).freshUnpaid, sentence: renderLoss},
-		{name: "absurd_return", fires: (*attack).absurdReturn, sentence: renderLoss},
-		{name: "front_runner", fires: (*attack).frontRunner, sentence: render(verdict.CauseFrontRunner, ofAmount, ofVictim)},
-		{name: "flash_unpaid", fires: (*attack).flashUnpaid, sentence: renderLoss, claims: true},
+		{name: "unbacked_sale", fires: (*inspection).unbackedSale, sentence: render(verdict.CauseUnbackedSale, ofAmount)},
+		{name: "emptied_by_custom_mint", fires: (*inspection).mintedSale, sentence: renderMintedSale},
+		{name: "abandoned_collateral", fires: (*inspection).abandoned, sentence: render(verdict.CauseAbandonedLoan, ofAmount)},
+		{name: "round_trip", fires: (*inspection).roundTrips, sentence: renderRoundTrip},
+		{name: "pool_robbed", fires: (*inspection).poolRobbed, sentence: render(verdict.CauseRobbedPool, ofLoss, ofVictim)},
+		{name: "in_and_out", fires: (*inspection).inAndOut, sentence: render(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+		{name: "deposit_withdraw", fires: (*inspection).depositWithdraw, sentence: render(verdict.CauseInAndOut, ofFaulty, ofAmount)},
+		{name: "fresh_unpaid", fires: (*inspection).freshUnpaid, sentence: renderLoss},
+		{name: "absurd_return", fires: (*inspection).absurdReturn, sentence: renderLoss},
+		{name: "front_runner", fires: (*inspection).frontRunner, sentence: render(verdict.CauseFrontRunner, ofAmount, ofVictim)},
+		{name: "flash_unpaid", fires: (*inspection).flashUnpaid, sentence: renderLoss, claims: true},
 	},
 })
 
 // inAndOut: the cluster put an asset into a contract and after that took more of it out, and
 // the contract has nothing else for it.
-func (a *attack) inAndOut() (out []match) {
-	if a.old {
+func (l *inspection) inAndOut() (out []match) {
+	if l.oldDebt {
 		return nil
 	}
-	for i := range a.f.LossCandidates {
-		v := &a.f.LossCandidates[i]
-		if a.l.Registry.Shared(v.Address) {
+	for i := range l.f.LossCandidates {
+		v := &l.f.LossCandidates[i]
+		if l.Registry.Shared(v.Address) {
 			continue
 		}
 		for _, p := range v.Lost {
-			if h, ok := a.tookMore(v.Address, p.Key); ok {
+			if h, ok := l.tookMore(v.Address, p.Key); ok {
 				out = append(out, h)
 			}
 		}
@@ -54,19 +54,19 @@ func (a *attack) inAndOut() (out []match) {
 	return out
 }
 
-func (a *attack) tookMore(v common.Address, k facts.Key) (match, bool) {
+func (l *inspection) tookMore(v common.Address, k facts.Key) (match, bool) {
 	in, back := new(big.Int), new(big.Int)
 	first, last := -1, -1
-	for i := range a.f.Moves {
-		m := &a.f.Moves[i]
+	for i := range l.f.Moves {
+		m := &l.f.Moves[i]
 		switch {
 		case m.Key != k || m.Amount.Sign() == 0:
-		case m.To == v && a.f.InAttackerCluster(m.From):
+		case m.To == v && l.f.InAttackerCluster(m.From):
 			in.Add(in, m.Amount)
 			if first < 0 {
 				first = i
 			}
-		case m.From == v && a.f.InAttackerCluster(m.To) && first >= 0:
+		case m.From == v && l.f.InAttackerCluster(m.To) && first >= 0:
 			back.Add(back, m.Amount)
 			last = i
 		}
@@ -79,7 +79,7 @@ func (a *attack) tookMore(v common.Address, k facts.Key) (match, bool) {
 		category: api.AccountingError,
 		victims:  []common.Address{v},
 		moves:    []int{first, last},
-		calls:    a.callsOf([]int{first, last}),
+		calls:    l.callsOf([]int{first, last}),
 		position: facts.Position{Key: k, Amount: back.Sub(back, in)},
 	}
 	if exceeds(new(big.Int).Add(h.position.Amount, in), in, 102) {
@@ -91,8 +91,8 @@ func (a *attack) tookMore(v common.Address, k facts.Key) (match, bool) {
 // trading are the beginnings of names of functions that exchange or move assets at once.
 var trading = []string{"swap", "exchange", "buy", "sell", "trade", "transfer", "approve", "multicall", "execute", "flash"}
 
-func (a *attack) calledLike(d int, names []string) bool {
-	name := strings.ToLower(a.l.function(a.f.ExternalCalls[d].Frame))
+func (l *inspection) calledLike(d int, names []string) bool {
+	name := strings.ToLower(l.function(l.f.ExternalCalls[d].Frame))
 	for _, n := range names {
 		if strings.HasPrefix(name, n) {
 			return true
@@ -103,8 +103,8 @@ func (a *attack) calledLike(d int, names []string) bool {
 
 // depositWithdraw: the same by a contract that keeps its assets elsewhere: calls to it that
 // only give an asset, and later calls to it that only take the same.
-func (a *attack) depositWithdraw() (out []match) {
-	if !a.gain || a.old {
+func (l *inspection) depositWithdraw() (out []match) {
+	if !l.gained || l.oldDebt {
 		return nil
 	}
 	type account struct {
@@ -117,13 +117,13 @@ func (a *attack) depositWithdraw() (out []match) {
 	}
 	book := map[account]*sums{}
 	var order []account
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		if d.Nested || d.Into >= 0 || a.l.Registry.Shared(d.Target) ||
-			evmsig.TokenFunctions[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		if d.Nested || d.Into >= 0 || l.Registry.Shared(d.Target) ||
+			evmsig.TokenFunctions[d.Selector] || l.f.Lends(d.Target) || l.calledLike(i, trading) {
 			continue
 		}
-		k, n, ok := a.onlyAsset(i)
+		k, n, ok := l.onlyAsset(i)
 		if !ok {
 			continue
 		}
@@ -154,10 +154,10 @@ func (a *attack) depositWithdraw() (out []match) {
 
 // onlyAsset is the one asset that an external call moves, shares of the target and tokens created
 // here aside.
-func (a *attack) onlyAsset(call int) (k facts.Key, n *big.Int, ok bool) {
-	target := a.f.ExternalCalls[call].Target
-	for key, amount := range a.f.Passed(call) {
-		if amount.Sign() == 0 || key.Token == target && key != (facts.Key{}) || !a.f.Counts(key) {
+func (l *inspection) onlyAsset(call int) (k facts.Key, n *big.Int, ok bool) {
+	target := l.f.ExternalCalls[call].Target
+	for key, amount := range l.f.Passed(call) {
+		if amount.Sign() == 0 || key.Token == target && key != (facts.Key{}) || !l.f.Counts(key) {
 			continue
 		}
 		if ok || !facts.Fungible(key) {
@@ -169,9 +169,9 @@ func (a *attack) onlyAsset(call int) (k facts.Key, n *big.Int, ok bool) {
 }
 
 // left reports whether liquidity of a pool was taken out by a function for that.
-func (a *attack) left(pool common.Address) bool {
-	for i, x := range a.f.Tree.Frames {
-		if a.f.Context[i] == pool && a.f.Live(i) && evmsig.LeavePool[evmsig.Called(x.Input)] {
+func (l *inspection) left(pool common.Address) bool {
+	for i, x := range l.f.Tree.Frames {
+		if l.f.Context[i] == pool && l.f.Live(i) && evmsig.LeavePool[evmsig.Called(x.Input)] {
 			return true
 		}
 	}
@@ -180,30 +180,30 @@ func (a *attack) left(pool common.Address) bool {
 
 // poolRobbed: a contract lost two assets or more and has nothing for them, although the
 // side had given it something: no exchange and no withdrawal looks so.
-func (a *attack) poolRobbed() (out []match) {
-	for i := range a.f.LossCandidates {
-		v := &a.f.LossCandidates[i]
+func (l *inspection) poolRobbed() (out []match) {
+	for i := range l.f.LossCandidates {
+		v := &l.f.LossCandidates[i]
 		n := 0
 		for _, p := range v.Lost {
 			if p.Key.Token != v.Address {
 				n++
 			}
 		}
-		calls := a.gave(v.Address)
-		if n < 2 || len(calls) == 0 || a.left(v.Address) || !a.gain || a.old {
+		calls := l.gave(v.Address)
+		if n < 2 || len(calls) == 0 || l.left(v.Address) || !l.gained || l.oldDebt {
 			continue
 		}
 		h := match{
 			grade:    decisive,
 			category: api.AccountingError,
 			victims:  []common.Address{v.Address},
-			calls:    a.callsOf(a.paidBy(v.Address)),
+			calls:    l.callsOf(l.paidBy(v.Address)),
 			position: v.Lost[0],
 		}
-		if slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == v.Address }) {
+		if slices.ContainsFunc(l.f.Trades, func(t facts.Trade) bool { return t.Pool == v.Address }) {
 			h.category = api.PriceManipulation
 		}
-		if a.losesOffStack(v.Address) {
+		if l.losesOffStack(v.Address) {
 			h.category = api.TokenIncompatibility
 		}
 		out = append(out, h)
@@ -213,16 +213,16 @@ func (a *attack) poolRobbed() (out []match) {
 
 // freshUnpaid: an established contract paid one that was created in this transaction and
 // so cannot have had a claim, and has nothing for it.
-func (a *attack) freshUnpaid() (out []match) {
-	if len(a.f.Fresh) == 0 || !a.gain || a.old {
+func (l *inspection) freshUnpaid() (out []match) {
+	if len(l.f.Fresh) == 0 || !l.gained || l.oldDebt {
 		return nil
 	}
-	for i := range a.f.LossCandidates {
-		v := a.f.LossCandidates[i].Address
-		moves := a.paidBy(v)
+	for i := range l.f.LossCandidates {
+		v := l.f.LossCandidates[i].Address
+		moves := l.paidBy(v)
 		paid := false
 		for _, m := range moves {
-			paid = paid || a.f.IsFresh(a.f.Moves[m].To)
+			paid = paid || l.f.IsFresh(l.f.Moves[m].To)
 		}
 		if !paid {
 			continue
@@ -232,10 +232,10 @@ func (a *attack) freshUnpaid() (out []match) {
 			category: api.BusinessLogic,
 			victims:  []common.Address{v},
 			moves:    moves,
-			calls:    a.callsOf(moves),
-			position: a.f.LossCandidates[i].Lost[0],
+			calls:    l.callsOf(moves),
+			position: l.f.LossCandidates[i].Lost[0],
 		}
-		if a.loan || len(a.gave(v)) > 0 || len(a.f.Fresh) > 3 {
+		if l.borrowed || len(l.gave(v)) > 0 || len(l.f.Fresh) > 3 {
 			h.grade = decisive
 		}
 		out = append(out, h)
@@ -245,9 +245,9 @@ func (a *attack) freshUnpaid() (out []match) {
 
 // flashUnpaid: with borrowed money the cluster gained, and somebody has less for nothing. An
 // earlier deposit of the cluster would explain it.
-func (a *attack) flashUnpaid() []match {
-	lossCandidates := a.unpaidLossCandidates()
-	if !a.loan || !a.gain || a.old || len(lossCandidates) == 0 {
+func (l *inspection) flashUnpaid() []match {
+	lossCandidates := l.unpaidLossCandidates()
+	if !l.borrowed || !l.gained || l.oldDebt || len(lossCandidates) == 0 {
 		return nil
 	}
 	v := lossCandidates[0].Address
@@ -256,7 +256,7 @@ func (a *attack) flashUnpaid() []match {
 			grade:    suspicious,
 			category: api.BusinessLogic,
 			victims:  []common.Address{v},
-			calls:    a.callsOf(a.paidBy(v)),
+			calls:    l.callsOf(l.paidBy(v)),
 			position: lossCandidates[0].Lost[0],
 		},
 	}
@@ -264,34 +264,34 @@ func (a *attack) flashUnpaid() []match {
 
 // absurdReturn: with borrowed money the cluster had more than three times back of what it laid
 // out of an asset, loans and repayments aside.
-func (a *attack) absurdReturn() []match {
-	if !a.loan || len(a.f.Trades) == 0 || a.old {
+func (l *inspection) absurdReturn() []match {
+	if !l.borrowed || len(l.f.Trades) == 0 || l.oldDebt {
 		return nil
 	}
 	other := false
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		other = other || d.Into < 0 && !d.Nested && !evmsig.TokenFunctions[d.Selector] && !a.calledLike(i, trading)
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		other = other || d.Into < 0 && !d.Nested && !evmsig.TokenFunctions[d.Selector] && !l.calledLike(i, trading)
 	}
 	if !other {
 		return nil
 	}
-	for _, g := range a.f.Gains {
+	for _, g := range l.f.Gains {
 		out, in := new(big.Int), new(big.Int)
-		for i := range a.f.Moves {
-			m := &a.f.Moves[i]
+		for i := range l.f.Moves {
+			m := &l.f.Moves[i]
 			switch {
-			case m.Key != g.Key || a.f.InAttackerCluster(m.From) == a.f.InAttackerCluster(m.To):
-			case a.f.InAttackerCluster(m.To):
+			case m.Key != g.Key || l.f.InAttackerCluster(m.From) == l.f.InAttackerCluster(m.To):
+			case l.f.InAttackerCluster(m.To):
 				in.Add(in, m.Amount)
 			default:
 				out.Add(out, m.Amount)
 			}
 		}
-		for i := range a.f.Loans {
-			if l := &a.f.Loans[i]; l.Key == g.Key {
-				in.Sub(in, l.Amount)
-				out.Sub(out, l.Repaid)
+		for i := range l.f.Loans {
+			if loan := &l.f.Loans[i]; loan.Key == g.Key {
+				in.Sub(in, loan.Amount)
+				out.Sub(out, loan.Repaid)
 			}
 		}
 		if out.Sign() > 0 && exceeds(in, out, 300) {
@@ -303,17 +303,17 @@ func (a *attack) absurdReturn() []match {
 
 // unbackedSale: a contract that was created here sold more of a token than it had ever
 // received; what was minted to it for nothing is no receipt.
-func (a *attack) unbackedSale() (out []match) {
+func (l *inspection) unbackedSale() (out []match) {
 	type account struct {
 		who common.Address
 		key facts.Key
 	}
 	sold, calls := map[account]*big.Int{}, map[account][]int{}
 	var order []account
-	for i := range a.f.Trades {
-		t := &a.f.Trades[i]
-		who := a.callFrame(t.ExternalCall).From
-		if !a.f.IsFresh(who) || !a.f.Counts(t.Paid) || t.Paid == (facts.Key{}) {
+	for i := range l.f.Trades {
+		t := &l.f.Trades[i]
+		who := l.callFrame(t.ExternalCall).From
+		if !l.f.IsFresh(who) || !l.f.Counts(t.Paid) || t.Paid == (facts.Key{}) {
 			continue
 		}
 		acc := account{who, t.Paid}
@@ -326,15 +326,15 @@ func (a *attack) unbackedSale() (out []match) {
 	}
 	for _, acc := range order {
 		had := new(big.Int)
-		for i := range a.f.Moves {
-			if m := &a.f.Moves[i]; m.Key == acc.key && m.To == acc.who && (m.From != (common.Address{}) || a.paidIn(m.ExternalCall, m.Key)) {
+		for i := range l.f.Moves {
+			if m := &l.f.Moves[i]; m.Key == acc.key && m.To == acc.who && (m.From != (common.Address{}) || l.paidIn(m.ExternalCall, m.Key)) {
 				had.Add(had, m.Amount)
 			}
 		}
 		if new(big.Int).Mul(sold[acc], big.NewInt(1000)).Cmp(new(big.Int).Mul(had, big.NewInt(1001))) > 0 {
 			h := match{grade: decisive, category: api.InsufficientValidation, faulty: acc.key.Token, calls: calls[acc],
 				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(sold[acc], had)}}
-			if a.donated() { // a gift made something that the party held pass for much
+			if l.donated() { // a gift made something that the party held pass for much
 				h.category = api.ShareInflation
 			}
 			out = append(out, h)
@@ -344,11 +344,11 @@ func (a *attack) unbackedSale() (out []match) {
 }
 
 // paidIn reports whether the cluster gave something else in an external call.
-func (a *attack) paidIn(call int, k facts.Key) bool {
+func (l *inspection) paidIn(call int, k facts.Key) bool {
 	if call < 0 {
 		return false
 	}
-	for key, n := range a.f.Passed(call) {
+	for key, n := range l.f.Passed(call) {
 		if key != k && n.Sign() < 0 {
 			return true
 		}
@@ -358,14 +358,14 @@ func (a *attack) paidIn(call int, k facts.Key) bool {
 
 // mintedSale: one trade took most of a pool's reserve, and before it the party called a
 // function of the sold token that tokens do not have.
-func (a *attack) mintedSale() (out []match) {
-	for i := range a.f.Trades {
-		t := &a.f.Trades[i]
-		if t.Paid == (facts.Key{}) || !a.f.Counts(t.Paid) || !a.gain {
+func (l *inspection) mintedSale() (out []match) {
+	for i := range l.f.Trades {
+		t := &l.f.Trades[i]
+		if t.Paid == (facts.Key{}) || !l.f.Counts(t.Paid) || !l.gained {
 			continue
 		}
-		custom := a.customCall(t.Paid.Token, t.ExternalCall)
-		if emptied := a.emptied(t); emptied || custom >= 0 {
+		custom := l.customCall(t.Paid.Token, t.ExternalCall)
+		if emptied := l.emptied(t); emptied || custom >= 0 {
 			h := match{
 				grade:    suspicious,
 				category: api.AccessControl,
@@ -396,11 +396,11 @@ func renderMintedSale(t *described) verdict.Sentence {
 
 // customCall is the first external call before another in which the party called a function of a
 // token that is no function of tokens, and gave nothing; -1 for none.
-func (a *attack) customCall(token common.Address, before int) int {
-	for i := range a.f.ExternalCalls[:before] {
-		d := &a.f.ExternalCalls[i]
-		if d.Target == token && len(a.callFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !a.l.published(d.Frame) &&
-			len(a.f.Given(i)) == 0 {
+func (l *inspection) customCall(token common.Address, before int) int {
+	for i := range l.f.ExternalCalls[:before] {
+		d := &l.f.ExternalCalls[i]
+		if d.Target == token && len(l.callFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !l.published(d.Frame) &&
+			len(l.f.Given(i)) == 0 {
 			return i
 		}
 	}
@@ -408,19 +408,19 @@ func (a *attack) customCall(token common.Address, before int) int {
 }
 
 // emptied reports whether a trade took more than 80 % of what the pool said to have.
-func (a *attack) emptied(t *facts.Trade) bool {
+func (l *inspection) emptied(t *facts.Trade) bool {
 	word := 0
 	if t.Got.Token.Cmp(t.Paid.Token) > 0 {
 		word = 1
 	}
-	if t.Got == (facts.Key{}) && a.wrapped().Cmp(t.Paid.Token) > 0 || t.Paid == (facts.Key{}) && t.Got.Token.Cmp(a.wrapped()) > 0 {
+	if t.Got == (facts.Key{}) && l.wrapped().Cmp(t.Paid.Token) > 0 || t.Paid == (facts.Key{}) && t.Got.Token.Cmp(l.wrapped()) > 0 {
 		word = 1
 	} else if t.Paid == (facts.Key{}) {
 		word = 0
 	}
-	end := a.f.End[a.f.ExternalCalls[t.ExternalCall].Frame]
+	end := l.f.End[l.f.ExternalCalls[t.ExternalCall].Frame]
 	for i := range end {
-		x := a.frame(i)
+		x := l.frame(i)
 		if x.To == t.Pool && evmsig.SelGetReserves.Begins(x.Input) {
 			if r := evmsig.Uint(x.Output, word); r != nil && exceeds(t.Out, r, 80) && t.Out.Cmp(r) <= 0 {
 				return true
@@ -432,21 +432,21 @@ func (a *attack) emptied(t *facts.Trade) bool {
 
 // abandoned: with borrowed money the cluster posted one asset, borrowed another against it,
 // and left both. Who keeps to the rules does not leave collateral worth more than the loan.
-func (a *attack) abandoned() []match {
-	if !a.loan || a.old || !a.f.Free() {
+func (l *inspection) abandoned() []match {
+	if !l.borrowed || l.oldDebt || !l.f.Free() {
 		return nil
 	}
 	posted := -1
-	for i := range a.f.ExternalCalls {
-		d := &a.f.ExternalCalls[i]
-		given, taken := a.f.Given(i), a.f.Taken(i)
+	for i := range l.f.ExternalCalls {
+		d := &l.f.ExternalCalls[i]
+		given, taken := l.f.Given(i), l.f.Taken(i)
 		switch {
 		case d.Into >= 0:
-		case len(given) > 0 && len(taken) == 0 && !a.calledLike(i, trading):
+		case len(given) > 0 && len(taken) == 0 && !l.calledLike(i, trading):
 			posted = i
-		case a.f.Borrows(d.Frame) && posted >= 0 && len(given) == 0 && len(taken) > 0:
+		case l.f.Borrows(d.Frame) && posted >= 0 && len(given) == 0 && len(taken) > 0:
 			for _, m := range d.Moves {
-				if v := a.f.Moves[m].From; a.f.Loses(v) != nil {
+				if v := l.f.Moves[m].From; l.f.Loses(v) != nil {
 					return []match{
 						{
 							grade:    decisive,
@@ -467,38 +467,38 @@ func (a *attack) abandoned() []match {
 // frontRunner: a contract of the sender's took something for nothing, sold it at once, and
 // gave most of the proceeds away, as a tip for who builds the block: a copied attack, or a
 // rescue.
-func (a *attack) frontRunner() []match {
-	if a.old || a.f.Entry == (common.Address{}) {
+func (l *inspection) frontRunner() []match {
+	if l.oldDebt || l.f.Entry == (common.Address{}) {
 		return nil
 	}
 	earned, tip := new(big.Int), new(big.Int)
-	for i := range a.f.Moves {
-		m := &a.f.Moves[i]
+	for i := range l.f.Moves {
+		m := &l.f.Moves[i]
 		switch {
 		case m.Key != (facts.Key{}):
-		case a.f.InAttackerCluster(m.To) && !a.f.InAttackerCluster(m.From):
+		case l.f.InAttackerCluster(m.To) && !l.f.InAttackerCluster(m.From):
 			earned.Add(earned, m.Amount)
-		case a.f.InAttackerCluster(m.To) && !a.f.Member(m.To) && m.From != a.f.Tx.From:
+		case l.f.InAttackerCluster(m.To) && !l.f.Member(m.To) && m.From != l.f.Tx.From:
 			tip.Add(tip, m.Amount)
 		}
 	}
 	if earned.Sign() == 0 || !exceeds(tip, earned, 79) {
 		return nil
 	}
-	for i := range a.f.LossCandidates {
-		v := &a.f.LossCandidates[i]
-		if !v.Direct || len(a.gave(v.Address)) > 0 || a.left(v.Address) {
+	for i := range l.f.LossCandidates {
+		v := &l.f.LossCandidates[i]
+		if !v.Direct || len(l.gave(v.Address)) > 0 || l.left(v.Address) {
 			continue
 		}
-		for j := range a.f.Trades {
+		for j := range l.f.Trades {
 			for _, p := range v.Lost {
-				if a.f.Trades[j].Paid == p.Key {
+				if l.f.Trades[j].Paid == p.Key {
 					return []match{
 						{
 							grade:    decisive,
 							category: api.UnknownCause,
 							victims:  []common.Address{v.Address},
-							calls:    append(a.callsOf(a.paidBy(v.Address)), a.f.Trades[j].ExternalCall),
+							calls:    append(l.callsOf(l.paidBy(v.Address)), l.f.Trades[j].ExternalCall),
 							position: p,
 						},
 					}
