@@ -73,11 +73,11 @@ func BenchmarkChecks(b *testing.B) {
 }
 
 // factsOf reads the facts of a case anew, so that nothing is remembered of earlier checks.
-func factsOf(c *assemble.Case) *check.Facts {
+func factsOf(c *assemble.Analysis) *check.Input {
 	ev := c.Evidence
 	r := facts.Read(&facts.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow,
 		Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""})
-	return &check.Facts{Reading: r, Verdict: c.Verdict}
+	return &check.Input{Case: r, Verdict: c.Verdict}
 }
 
 // BenchmarkFramesOfIncident has the calls of an incident once, twice and four times, which is

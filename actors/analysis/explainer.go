@@ -40,7 +40,7 @@ type Options struct {
 
 	Agent *Agent // nil: rules alone
 
-	assemble func(*assemble.Evidence) *assemble.Case // tests replace it to simulate errors
+	assemble func(*assemble.Evidence) *assemble.Analysis // tests replace it to simulate errors
 }
 
 // Explainer runs analyses. It is safe for concurrent use.

@@ -411,7 +411,7 @@ func TestDeadline(t *testing.T) {
 
 // TestAssemblyPanics: even then the caller gets the partial result.
 func TestAssemblyPanics(t *testing.T) {
-	o := Options{assemble: func(*assemble.Evidence) *assemble.Case { panic("a rule fell over") }}
+	o := Options{assemble: func(*assemble.Evidence) *assemble.Analysis { panic("a rule fell over") }}
 	res, err := explainWith(t, o, newWorld(), 1)
 	if err != nil || !res.Partial() || !strings.Contains(res.Summary, phaseAssemble) {
 		t.Fatalf("%+v, %v", res, err)

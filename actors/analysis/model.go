@@ -107,7 +107,7 @@ var errPanic = errors.New("internal fault")
 
 // consult is the work of the LLM actor, run outside Receive.
 func (g *Agent) consult(
-	c *assemble.Case,
+	c *assemble.Analysis,
 	desk *tool.Env,
 	req api.Request,
 	m *meter.Meter,
@@ -141,12 +141,12 @@ func (g *Agent) consult(
 
 // wantsModel reports whether the model is asked. It is not asked if the transaction itself is
 // missing, or if the caller gets an error instead of a result.
-func (s *supervisor) wantsModel(c *assemble.Case) bool {
+func (s *supervisor) wantsModel(c *assemble.Analysis) bool {
 	return s.options.Agent != nil && s.unpaidError == nil && c.Evidence.Tx != nil && !c.Evidence.Tx.Pending()
 }
 
 // consult starts the LLM actor.
-func (s *supervisor) consult(ac runtime.Context, c *assemble.Case) {
+func (s *supervisor) consult(ac runtime.Context, c *assemble.Analysis) {
 	self, g := ac.Self(), s.options.Agent
 	s.timer.Stop()
 	s.model = c

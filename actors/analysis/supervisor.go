@@ -48,7 +48,7 @@ type supervisor struct {
 	unfetched       error // why the transaction or the receipt is missing
 	unpaidError     error // those of unfetched that the service could not pay for
 	assembling      bool
-	model           *assemble.Case // the case that the model examines; nil: the model is not asked
+	model           *assemble.Analysis // the case that the model examines; nil: the model is not asked
 	modelEnded      chan struct{}  // closed when the run of the model has ended; nil: no run was started
 	meter           *meter.Meter
 	answered        bool
@@ -80,7 +80,7 @@ type (
 	}
 	assembled struct {
 		runtime.MayBeLate
-		made *assemble.Case
+		made *assemble.Analysis
 		err  error
 	}
 )
@@ -494,7 +494,7 @@ func (s *supervisor) lostPhases() (names []string) {
 
 // judge runs the rules on the evidence. Evidence that only the rules need is released
 // afterwards, because it is most of the memory of a request.
-func (s *supervisor) judge() *assemble.Case {
+func (s *supervisor) judge() *assemble.Analysis {
 	c := s.options.assemble(s.evidence)
 	for range maxStateRounds {
 		if c.Triage == nil || len(c.Triage.Questions) == 0 {
@@ -514,7 +514,7 @@ func (s *supervisor) judge() *assemble.Case {
 		}
 	}
 	if !s.wantsModel(c) {
-		return &assemble.Case{Evidence: c.Evidence, Result: c.Result}
+		return &assemble.Analysis{Evidence: c.Evidence, Result: c.Result}
 	}
 	return c
 }
@@ -527,7 +527,7 @@ const (
 )
 
 // readState reads the state that the rules asked for.
-func (s *supervisor) readState(c *assemble.Case) ([]check.View, error) {
+func (s *supervisor) readState(c *assemble.Analysis) ([]check.View, error) {
 	ctx, cancel := context.WithTimeout(s.fetching, stateTimeout)
 	defer cancel()
 	return gather.Views(ctx, s.world, s.evidence.Chain, s.evidence.Tx, c.Triage.Questions)

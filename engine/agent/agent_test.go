@@ -61,7 +61,7 @@ func talks(stop llm.Stop) func(*llm.Request, func(llm.Delta)) (llm.Reply, error)
 
 const answered = `submit_explanation {"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"low","figures":[],"steps":[],"summary":"{address:sender} called {call:0}.","risks":[],"contracts":[],"traceAnnotations":[]}`
 
-func aCase(t *testing.T) *assemble.Case {
+func aCase(t *testing.T) *assemble.Analysis {
 	ch, ok := chain.ByID(1)
 	if !ok {
 		t.Fatal("no chain 1")

@@ -21,9 +21,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Case is one transaction with everything that the rules derived from it, for the model and
+// Analysis is one transaction with everything that the rules derived from it, for the model and
 // its tools. Nothing in it but Result may be changed.
-type Case struct {
+type Analysis struct {
 	Evidence *Evidence
 	Result   *api.Result
 	Unmarked string // the summary of Result without the prefix of partial results
@@ -44,11 +44,11 @@ type Case struct {
 func Result(ev *Evidence) *api.Result { return Build(ev).Result }
 
 // Build builds the Result and returns it with what it was derived from.
-func Build(ev *Evidence) *Case {
+func Build(ev *Evidence) *Analysis {
 	r := base(ev)
 	if ev.Tx == nil {
 		receiptAlone(r, ev)
-		return finish(&Case{Evidence: ev, Result: r})
+		return finish(&Analysis{Evidence: ev, Result: r})
 	}
 	b := &builder{ev: ev, r: r}
 	b.analyse()
@@ -64,14 +64,14 @@ func Build(ev *Evidence) *Case {
 	b.authorizations()
 	b.verdict()
 	b.r.Sequence = b.sequence()
-	return finish(&Case{
+	return finish(&Analysis{
 		Evidence: ev, Result: r,
 		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words, RuleSentences: b.told,
 	})
 }
 
 // Partial returns the result of a case when a phase after the rules failed.
-func Partial(c *Case, f Failure) *api.Result {
+func Partial(c *Analysis, f Failure) *api.Result {
 	r := *c.Result
 	p := *r.Provenance
 	r.Provenance = &p
@@ -128,7 +128,7 @@ func base(ev *Evidence) *api.Result {
 
 // finish marks a partial result and draws the diagram, which shows only what is in the
 // result.
-func finish(c *Case) *Case {
+func finish(c *Analysis) *Analysis {
 	r, ev := c.Result, c.Evidence
 	r.KnownIncident = known(ev)
 	if c.Tree != nil {
@@ -173,7 +173,7 @@ type builder struct {
 	quotes         map[common.Address]flow.Quote // prices from trades in the transaction itself
 	quoteList      []flow.Quote
 	quoted         bool // a value in the result is based on one of them
-	facts          *facts.Reading
+	facts          *facts.Case
 	verdict_       *classify.Verdict
 	report         *check.Report
 	words          narrate.Words

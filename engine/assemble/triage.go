@@ -22,7 +22,7 @@ func (b *builder) triage() {
 		prices[a] = p.USD
 	}
 	b.report = check.Run(
-		&check.Facts{Reading: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage},
+		&check.Input{Case: b.facts, Verdict: b.verdict_, Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage},
 	)
 	b.verdict_.Risks = append(b.verdict_.Risks, b.report.Flags...)
 	full := narrate.NewFullWords(b.facts)

@@ -43,7 +43,7 @@ func (l *inspection) overSupply() (out []verdict.Risk) {
 		if owner != l.Tx.From && (l.Verdict == nil || owner != l.Verdict.Actor) {
 			continue
 		}
-		if !l.Asked && l.vouched(spender) {
+		if !l.Asked && l.Vouched(spender) {
 			continue
 		}
 		v, ok := l.ask(Question{To: g.Address, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})

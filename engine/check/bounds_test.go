@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 		for i := range in.Flow.Transfers {
 			in.Flow.Transfers[i].Amount = big.NewInt(1)
 		}
-		for _, o := range Run(&Facts{Reading: facts.Read(in), Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
+		for _, o := range Run(&Input{Case: facts.Read(in), Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
 			if o.Check.Name == "reentrancy" && (o.Result == verdict.NotChecked) == looked {
 				t.Errorf("%d payments: re-entrancy is %s, %s", payments, o.Result, narrate.Sentence(nil, o.Why))
 			}

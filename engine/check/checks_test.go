@@ -22,7 +22,7 @@ func outcome(t *testing.T, name string, v *classify.Verdict) verdict.Outcome {
 	root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
 	in := &facts.Input{Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true, Flow: &flow.Flow{},
 		Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.SourceDebug}}
-	for _, o := range Run(&Facts{Reading: facts.Read(in), Verdict: v}).Outcomes {
+	for _, o := range Run(&Input{Case: facts.Read(in), Verdict: v}).Outcomes {
 		if o.Name == name {
 			return o.Outcome
 		}

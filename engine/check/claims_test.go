@@ -96,7 +96,7 @@ func TestExplained(t *testing.T) {
 }
 
 // allFired are all rules that fire in a scene, with ! where they decide.
-func allFired(c *assemble.Case) string {
+func allFired(c *assemble.Analysis) string {
 	var out []string
 	for _, f := range c.Triage.Fired {
 		if f.Decisive {

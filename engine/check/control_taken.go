@@ -30,7 +30,7 @@ var _ = register(&Check{
 func (l *inspection) initialisedAnew() (out []match) {
 	for i, x := range l.f.Tree.Frames {
 		if x.Kind != trace.Call || !l.f.Live(i) || !l.f.Member(x.From) || l.f.InAttackerCluster(x.To) ||
-			l.f.Created(x.To) || !initialiser(l.function(i)) {
+			l.f.Created(x.To) || !initialiser(l.CallName(i)) {
 			continue
 		}
 		loss := l.f.Loses(x.To)

@@ -201,7 +201,7 @@ func TestDrains(t *testing.T) {
 }
 
 // built is the result of a scene.
-func built(root *trace.Frame, views ...check.View) *assemble.Case {
+func built(root *trace.Frame, views ...check.View) *assemble.Analysis {
 	ev := recorded.OfTree(1, "0x"+strings.Repeat("12", 32), treeOf(root))
 	ev.Views = views
 	return assemble.Build(ev)

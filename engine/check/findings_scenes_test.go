@@ -115,7 +115,7 @@ func TestRolesOfFindings(t *testing.T) {
 
 // disjoint checks that nobody is victim and attacker of one finding, and that the sender is
 // one of them.
-func disjoint(t *testing.T, c *assemble.Case) {
+func disjoint(t *testing.T, c *assemble.Analysis) {
 	t.Helper()
 	for i := range c.Result.Findings {
 		f := &c.Result.Findings[i]

@@ -65,7 +65,7 @@ func (l *inspection) side() []common.Address {
 
 // called is the name of the function of an external call, or its selector.
 func (l *inspection) called(d *facts.ExternalCall) string {
-	if name := l.function(d.Frame); name != "" {
+	if name := l.CallName(d.Frame); name != "" {
 		return name
 	}
 	if len(l.frame(d.Frame).Input) >= 4 {

@@ -50,7 +50,7 @@ func (l *inspection) poisoningBatch() verdict.Sentence {
 	for _, list := range [][]flow.Transfer{l.Flow.Transfers, l.Flow.Fakes} {
 		for i := range list {
 			t := &list[i]
-			if t.From == (common.Address{}) || t.Amount.Sign() != 0 && l.vouched(t.Token) || !l.idle(t.From) {
+			if t.From == (common.Address{}) || t.Amount.Sign() != 0 && l.Vouched(t.Token) || !l.idle(t.From) {
 				return verdict.Sentence{} // somebody moved something of worth, or minted
 			}
 			n++
@@ -74,7 +74,7 @@ func (l *inspection) idle(who common.Address) bool {
 		}
 	}
 	for i := range l.f.Moves {
-		if m := &l.f.Moves[i]; m.From == who && m.Amount.Sign() > 0 && (m.Key == (facts.Key{}) || l.vouched(m.Key.Token)) {
+		if m := &l.f.Moves[i]; m.From == who && m.Amount.Sign() > 0 && (m.Key == (facts.Key{}) || l.Vouched(m.Key.Token)) {
 			return false
 		}
 	}

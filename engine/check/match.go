@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"txlens/engine/api"
-	"txlens/engine/decode"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -77,27 +76,6 @@ func (l *inspection) fireRules() {
 	}
 	l.dropClaimed()
 	l.useState()
-}
-
-// published reports whether the function that a frame calls stands in an ABI that somebody
-// published; names of databases that anybody may write to do not count.
-func (l *inspection) published(frame int) bool {
-	if l.Decoded == nil || frame >= len(l.Decoded.Calls) || l.Decoded.Calls[frame] == nil {
-		return false
-	}
-	switch l.Decoded.Calls[frame].Provenance {
-	case decode.FromVerified, decode.FromVerifiedImpl, decode.FromCurated, decode.FromPackages:
-		return true
-	}
-	return false
-}
-
-// function is the name of the function that a frame calls.
-func (l *inspection) function(frame int) string {
-	if l.Decoded == nil || frame >= len(l.Decoded.Calls) || l.Decoded.Calls[frame] == nil {
-		return ""
-	}
-	return l.Decoded.Calls[frame].Name
 }
 
 // Fired is a rule of outcomes that fired.

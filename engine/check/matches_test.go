@@ -24,7 +24,7 @@ var judgements = map[string]*judgement{}
 // at its end, because the rules that fire are not all that a guard decides: it chooses
 // victims, external calls and amounts, too. After an intended change run the tests with -update and
 // read the difference.
-func judged(t *testing.T, root *trace.Frame) *assemble.Case {
+func judged(t *testing.T, root *trace.Frame) *assemble.Analysis {
 	t.Helper()
 	c := built(root)
 	disjoint(t, c)

@@ -16,7 +16,7 @@ var _ = register(&Check{
 
 // checkMinimum compares what came in with what the call asked for at least.
 func (l *inspection) checkMinimum() verdict.Outcome {
-	least, ok := classify.Minimum(l.Reading)
+	least, ok := classify.Minimum(l.Case)
 	if !ok {
 		return ruled(verdict.NotApplicable, verdict.WhyNoMinimum)
 	}

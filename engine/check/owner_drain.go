@@ -55,7 +55,7 @@ const minorShare = 5
 
 // plain reports whether an account ran no code and nobody vouches for it.
 func (l *inspection) plain(who common.Address) bool {
-	return !l.f.RanCode(who) && !l.vouched(who) && !facts.Nowhere(who)
+	return !l.f.RanCode(who) && !l.Vouched(who) && !facts.Nowhere(who)
 }
 
 // ownBusiness reports whether the transaction was made on behalf of an account, whose
@@ -64,7 +64,7 @@ func (l *inspection) ownBusiness(who common.Address) bool {
 	if l.f.InAttackerCluster(who) {
 		return true
 	}
-	r := l.Reading
+	r := l.Case
 	return r != nil && (r.ActorKind == facts.ActorUserOp || r.ActorKind == facts.ActorSafe) && slices.Contains(r.Actors, who)
 }
 
@@ -94,7 +94,7 @@ func (l *inspection) signers() (out []victim) {
 			v.order = true
 		case s.Kind == facts.SignedPayment:
 			v.payment = true
-		case l.f.InAttackerCluster(s.Spender) || !l.vouched(s.Spender):
+		case l.f.InAttackerCluster(s.Spender) || !l.Vouched(s.Spender):
 			v.right = true
 			v.open = v.open || s.Unlimited()
 		default: // a right for a known contract
@@ -278,7 +278,7 @@ func (l *inspection) signedOrder() (out []match) {
 // owners who did nothing here and have nothing for it, and split them. A subscription
 // charges one asset of each owner, and a payroll pays many from one.
 func (l *inspection) splitTakings() (out []match) {
-	if l.published(0) && l.f.Entry == (common.Address{}) {
+	if l.PublishedCall(0) && l.f.Entry == (common.Address{}) {
 		return nil
 	}
 	var list []victim
@@ -353,7 +353,7 @@ var promises = []string{"claim", "airdrop", "getreward", "securityupdate", "rede
 // nothing; the coin went on to plain accounts at once.
 func (l *inspection) paidClaim() []match {
 	root, sender := l.f.Tree.Root, l.f.Tx.From
-	if root.Kind != trace.Call || root.Value.IsZero() || l.vouched(root.To) || !l.calledAs(promises) {
+	if root.Kind != trace.Call || root.Value.IsZero() || l.Vouched(root.To) || !l.calledAs(promises) {
 		return nil
 	}
 	for _, p := range l.f.Nets(sender) {
@@ -379,7 +379,7 @@ func (l *inspection) paidClaim() []match {
 // calledAs reports whether the name of the function that the sender called begins with one
 // of a list.
 func (l *inspection) calledAs(names []string) bool {
-	name := strings.ToLower(l.function(0))
+	name := strings.ToLower(l.CallName(0))
 	return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(name, n) })
 }
 
@@ -399,7 +399,7 @@ func (l *inspection) revocable(owners []common.Address) (out []api.Approval) {
 	for i := range l.f.Signed {
 		s := &l.f.Signed[i]
 		for _, t := range s.Tokens {
-			if s.Kind == facts.SignedRight && t != s.Spender && (l.f.InAttackerCluster(s.Spender) || !l.vouched(s.Spender)) {
+			if s.Kind == facts.SignedRight && t != s.Spender && (l.f.InAttackerCluster(s.Spender) || !l.Vouched(s.Spender)) {
 				add(s.Signer, t, s.Spender)
 			}
 		}

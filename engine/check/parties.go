@@ -16,8 +16,8 @@ import (
 
 // inspection is the working state of one triage.
 type inspection struct {
-	*Facts
-	f        *facts.Facts            // nil: not laid out
+	*Input
+	f        *facts.Layout           // nil: not laid out
 	others   map[common.Address]bool // accounts that a check found not to be of the party
 	byPath   map[string]*trace.Frame
 	logFrame map[int]*trace.Frame // of a log, by its receipt position
@@ -32,24 +32,13 @@ type inspection struct {
 	found    []verdict.Finding        // by the checks so far
 }
 
-func newInspection(f *Facts) *inspection {
-	l := &inspection{Facts: f, byPath: map[string]*trace.Frame{}, others: map[common.Address]bool{}}
+func newInspection(f *Input) *inspection {
+	l := &inspection{Input: f, byPath: map[string]*trace.Frame{}, others: map[common.Address]bool{}}
 	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
 		return l
 	}
 	l.logFrame = f.Tree.LogFrames()
-	if l.Succeeded {
-		l.f = facts.Build(facts.CaseInput{
-			Chain:     l.Chain,
-			Tx:        l.Tx,
-			Tree:      l.Tree,
-			Flow:      l.Flow,
-			NoLogs:    l.NoLogs,
-			Vouched:   l.vouched,
-			Published: l.published,
-			Name:      l.function,
-		})
-	}
+	l.f = l.Layout()
 	if l.f != nil {
 		l.moves = l.f.Moves
 	}
@@ -87,18 +76,6 @@ func (l *inspection) party(a common.Address) bool {
 		return false
 	}
 	return l.f.Member(a) || l.Verdict != nil && a == l.Verdict.Actor && a != common.Address{}
-}
-
-// vouched reports whether a table or a verified source says who stands at an address.
-func (l *inspection) vouched(a common.Address) bool {
-	if x, ok := l.Labels[a]; ok && x.Category != "contract" && !x.Accuses() {
-		return true
-	}
-	if c := l.Contracts[a]; c != nil && c.ABI != nil && c.Source != "" {
-		return true
-	}
-	t, ok := l.Tokens[a]
-	return ok && t.Symbol != ""
 }
 
 // net is the change of one asset of an account, fees aside.

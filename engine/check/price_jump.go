@@ -85,7 +85,7 @@ func (l *inspection) priceJump() []match {
 	if l.borrowed || len(l.f.Fresh) > 0 || len(l.f.LossCandidates) > 0 {
 		h.grade = decisive
 	}
-	name := strings.ToLower(l.function(best.highAt))
+	name := strings.ToLower(l.CallName(best.highAt))
 	if l.donated() && slices.ContainsFunc(shareRates, func(r string) bool { return strings.HasPrefix(name, r) }) {
 		h.category = api.ShareInflation
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // findingOf compares the roles of the finding of a cause whose check has a term.
-func findingOf(t *testing.T, c *assemble.Case, cause api.Category, term, want string) {
+func findingOf(t *testing.T, c *assemble.Analysis, cause api.Category, term, want string) {
 	t.Helper()
 	disjoint(t, c)
 	got := ""

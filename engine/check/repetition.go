@@ -153,7 +153,7 @@ func (l *inspection) flashVote() (out []match) {
 		return nil
 	}
 	for i := range l.f.ExternalCalls {
-		name := strings.ToLower(l.function(l.f.ExternalCalls[i].Frame))
+		name := strings.ToLower(l.CallName(l.f.ExternalCalls[i].Frame))
 		if strings.HasPrefix(name, "castvote") || strings.HasPrefix(name, "propose") || strings.HasPrefix(name, "emergencycommit") ||
 			name == "vote" {
 			out = append(out, match{grade: decisive, category: api.GovernanceAttack, faulty: l.f.ExternalCalls[i].Target, calls: []int{i}})

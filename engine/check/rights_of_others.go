@@ -136,7 +136,7 @@ func (l *inspection) pullNamed() []match {
 			h.grade = suspicious
 		}
 	}
-	if l.f.Alone() && l.published(0) { // who collects by right calls a function that is known
+	if l.f.Alone() && l.PublishedCall(0) { // who collects by right calls a function that is known
 		return nil
 	}
 	return matches

@@ -8,7 +8,6 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -16,12 +15,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Facts are those of the classification, and what came to be known beside them.
+// Input is the case that was classified, and what came to be known beside them.
 // Nothing in them is changed.
-type Facts struct {
-	*facts.Reading
+type Input struct {
+	*facts.Case
 	Verdict *classify.Verdict
-	Diff    *ethrpc.StateDiff // nil: storage is not known
 	Prices  map[common.Address]api.Decimal
 	Views   []View // answers to the Questions of an earlier report
 	Asked   bool   // the asker wants a triage: questions may cost a little more
@@ -57,7 +55,7 @@ const (
 )
 
 // Run makes all checks of a transaction. A panic is the caller's to keep apart.
-func Run(f *Facts) *Report {
+func Run(f *Input) *Report {
 	l := newInspection(f)
 	r := &Report{}
 	l.fireRules()

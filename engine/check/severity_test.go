@@ -27,7 +27,7 @@ func lossOfCoin(had, lost, cents int64) (*inspection, *broken) {
 	in.Tree = &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.SourceDebug}
 	in.Flow.Moves = []flow.Move{{Kind: flow.MoveCall, From: victim, To: thief, Amount: big.NewInt(lost)}}
 	in.Succeeded = true
-	l := newInspection(&Facts{Reading: facts.Read(in), Diff: in.Diff})
+	l := newInspection(&Input{Case: facts.Read(in)})
 	if cents > 0 {
 		l.Prices = map[common.Address]api.Decimal{{}: {Unscaled: big.NewInt(cents), Scale: 2}}
 	}

@@ -24,7 +24,7 @@ import (
 
 // specimen makes the case of a recorded transaction of the zoo: what the node told, and
 // what it answered to the questions of the triage, two rounds of them.
-func specimen(t *testing.T, file string) *assemble.Case {
+func specimen(t *testing.T, file string) *assemble.Analysis {
 	t.Helper()
 	b, err := upstream.ReadBundle(file)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestSpecimens(t *testing.T) {
 }
 
 // sound holds the findings of a case against the evidence once more.
-func sound(t *testing.T, name string, c *assemble.Case) {
+func sound(t *testing.T, name string, c *assemble.Analysis) {
 	t.Helper()
 	ix := claim.NewIndex(c)
 	paths := map[string]bool{}

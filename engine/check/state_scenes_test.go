@@ -32,7 +32,7 @@ type reply struct {
 func open(function string) reply { return reply{function, []byte{}} }
 
 // replied builds evidence with replies to its questions; what has none stays open.
-func replied(ev *assemble.Evidence, list ...reply) *assemble.Case {
+func replied(ev *assemble.Evidence, list ...reply) *assemble.Analysis {
 	c := assemble.Build(ev)
 	for range 2 {
 		for _, q := range c.Triage.Questions {
@@ -59,7 +59,7 @@ func account(name string) []byte {
 }
 
 // found is the finding of a cause whose check has a term; nil for none.
-func found(c *assemble.Case, cause api.Category, term string) *api.Finding {
+func found(c *assemble.Analysis, cause api.Category, term string) *api.Finding {
 	for i := range c.Triage.Findings {
 		if f := &c.Triage.Findings[i].Facts; f.Category == cause && strings.Contains(f.Check, term) {
 			return f
@@ -70,7 +70,7 @@ func found(c *assemble.Case, cause api.Category, term string) *api.Finding {
 
 // judgeFinding compares the roles in the finding of a category whose check has a part with what is
 // wanted; none is wanted where that is empty.
-func judgeFinding(t *testing.T, want string, c *assemble.Case, category api.Category, check string) {
+func judgeFinding(t *testing.T, want string, c *assemble.Analysis, category api.Category, check string) {
 	t.Helper()
 	disjoint(t, c)
 	got := ""

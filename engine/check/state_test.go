@@ -30,7 +30,7 @@ type answer struct {
 
 // withAnswers builds a scene with answers to its questions; what has no answer reverts, and
 // what is silent stays open.
-func withAnswers(root *trace.Frame, silent string, list ...answer) *assemble.Case {
+func withAnswers(root *trace.Frame, silent string, list ...answer) *assemble.Analysis {
 	var views []check.View
 	for range 2 {
 		views = append(views, answersTo(built(root, views...).Triage.Questions, silent, list)...)

@@ -105,7 +105,7 @@ func (l *inspection) freshGain() []match {
 // nothing, by a function that nobody published.
 func (l *inspection) unpaidCaller() []match {
 	root := l.f.Tree.Root
-	if !l.f.Alone() || len(l.f.Gains) < 2 || l.published(0) || l.vouched(root.To) || len(l.unpaidLossCandidates()) == 0 {
+	if !l.f.Alone() || len(l.f.Gains) < 2 || l.PublishedCall(0) || l.Vouched(root.To) || len(l.unpaidLossCandidates()) == 0 {
 		return nil
 	}
 	v := l.unpaidLossCandidates()[0]

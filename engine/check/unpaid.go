@@ -92,7 +92,7 @@ func (l *inspection) tookMore(v common.Address, k facts.Key) (match, bool) {
 var trading = []string{"swap", "exchange", "buy", "sell", "trade", "transfer", "approve", "multicall", "execute", "flash"}
 
 func (l *inspection) calledLike(d int, names []string) bool {
-	name := strings.ToLower(l.function(l.f.ExternalCalls[d].Frame))
+	name := strings.ToLower(l.CallName(l.f.ExternalCalls[d].Frame))
 	for _, n := range names {
 		if strings.HasPrefix(name, n) {
 			return true
@@ -399,7 +399,7 @@ func renderMintedSale(t *described) verdict.Sentence {
 func (l *inspection) customCall(token common.Address, before int) int {
 	for i := range l.f.ExternalCalls[:before] {
 		d := &l.f.ExternalCalls[i]
-		if d.Target == token && len(l.callFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !l.published(d.Frame) &&
+		if d.Target == token && len(l.callFrame(i).Input) >= 4 && !evmsig.TokenFunctions[d.Selector] && !l.PublishedCall(d.Frame) &&
 			len(l.f.Given(i)) == 0 {
 			return i
 		}

@@ -9,7 +9,7 @@ import (
 
 // Classify judges one transaction. It changes nothing in f, keeps nothing of it
 // beyond what the Verdict points to, and is safe for concurrent use.
-func Classify(a *facts.Reading) *Verdict {
+func Classify(a *facts.Case) *Verdict {
 	v := &Verdict{Roles: map[common.Address]string{}}
 	switch {
 	case a.Succeeded && a.ActFailed:
@@ -32,7 +32,7 @@ func Classify(a *facts.Reading) *Verdict {
 }
 
 // judge classifies what took effect.
-func judge(a *facts.Reading, v *Verdict) {
+func judge(a *facts.Case, v *Verdict) {
 	o := decide(a, v)
 	v.Deciding = o
 	settleType(a, v)
@@ -59,7 +59,7 @@ func judge(a *facts.Reading, v *Verdict) {
 
 // delivered finds to whom a bridge delivered what its event tells, where that is not the
 // actor.
-func delivered(a *facts.Reading, o *Opinion) {
+func delivered(a *facts.Case, o *Opinion) {
 	if o.Act != facts.ActBridgeIn && o.Act != facts.ActMessageIn || len(a.In) > 0 {
 		return
 	}
@@ -81,7 +81,7 @@ const maxBesides = 8
 
 // primaryGain makes the value of an arbitrage that of all it gained. What cannot be added
 // up has none: a part would pass for the whole.
-func primaryGain(a *facts.Reading, v *Verdict) {
+func primaryGain(a *facts.Case, v *Verdict) {
 	legs, _ := Gain(a, v.Deciding)
 	if len(legs) == 0 || len(legs) > maxBesides+1 || facts.HasNFT(legs) {
 		return
@@ -93,7 +93,7 @@ func primaryGain(a *facts.Reading, v *Verdict) {
 }
 
 // besides lists the other assets of a liquidity act: a pair is worth both its sides.
-func besides(a *facts.Reading, v *Verdict, primary *facts.Leg, sign int) {
+func besides(a *facts.Case, v *Verdict, primary *facts.Leg, sign int) {
 	o := v.Deciding
 	if o.Act != facts.ActAddLiq && o.Act != facts.ActRemoveLiq && o.Act != facts.ActCollect {
 		return
@@ -124,7 +124,7 @@ var gains = map[facts.Act]bool{
 	facts.ActMessageIn:  true,
 }
 
-func settleType(a *facts.Reading, v *Verdict) {
+func settleType(a *facts.Case, v *Verdict) {
 	t := TypeOf(v.Deciding.Act)
 	if len(a.Actors) > 1 && a.ActorKind == facts.ActorUserOp {
 		t = bundleType(a, t)
@@ -135,7 +135,7 @@ func settleType(a *facts.Reading, v *Verdict) {
 
 // bundleType: a bundle of several users' operations has a type only when the rules
 // would give each of them the same; that is known only for bundles of transfers.
-func bundleType(a *facts.Reading, t api.TxType) api.TxType {
+func bundleType(a *facts.Case, t api.TxType) api.TxType {
 	if t == api.TypeTransfer || t == api.TypeSwap && !mixed(a) {
 		return t
 	}
@@ -143,7 +143,7 @@ func bundleType(a *facts.Reading, t api.TxType) api.TxType {
 }
 
 // mixed reports whether some account of a bundle did not trade.
-func mixed(a *facts.Reading) bool {
+func mixed(a *facts.Case) bool {
 	for _, x := range a.Actors {
 		if out, in := a.LegsOf(x); len(facts.NotMinted(out)) == 0 || len(facts.NotMinted(in)) == 0 {
 			return true
@@ -154,14 +154,14 @@ func mixed(a *facts.Reading) bool {
 
 // judgeAttempt classifies what the calldata asks for: of a transaction that failed, or of
 // which no receipt tells whether it was done.
-func judgeAttempt(a *facts.Reading, v *Verdict, rule string) { conclude(a, v, rule, attempt(a)) }
+func judgeAttempt(a *facts.Case, v *Verdict, rule string) { conclude(a, v, rule, attempt(a)) }
 
 // judgeUndone classifies what an account tried inside a transaction that succeeded.
-func judgeUndone(a *facts.Reading, v *Verdict) {
+func judgeUndone(a *facts.Case, v *Verdict) {
 	conclude(a, v, "attempted act", AttemptOf(a, &a.Undone[0]))
 }
 
-func conclude(a *facts.Reading, v *Verdict, rule string, o *Opinion) {
+func conclude(a *facts.Case, v *Verdict, rule string, o *Opinion) {
 	v.Deciding = o
 	v.Votes = append(v.Votes, asVote(a, rule, o))
 	t := TypeOf(o.Act)
@@ -173,7 +173,7 @@ func conclude(a *facts.Reading, v *Verdict, rule string, o *Opinion) {
 
 // TradedBy is the contract that the movements of a trade were taken from, where that is
 // not the actor's account.
-func TradedBy(a *facts.Reading, o *Opinion) (common.Address, bool) {
+func TradedBy(a *facts.Case, o *Opinion) (common.Address, bool) {
 	if (o.trader != common.Address{}) {
 		return o.trader, true
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Evidence is the kind of evidence that speaks for an act, the strongest first. Alone, the
+// Strength is the kind of evidence that speaks for an act, the strongest first. Alone, the
 // first three are decisive.
-type Evidence uint8
+type Strength uint8
 
 // Kinds of evidence.
 const (
-	ChainFact      Evidence = iota // what the chain or a token standard defines: a creation, a plain payment, an approval
+	ChainFact      Strength = iota // what the chain or a token standard defines: a creation, a plain payment, an approval
 	OwnEvent                       // an event of an identified protocol that names the actor
 	ProtocolEvent                  // an event of an identified protocol that names others, or nobody
 	CalledProtocol                 // assets that moved in a call of an identified protocol
@@ -26,17 +26,17 @@ const (
 var evidenceNames = [...]string{"chain", "own event", "protocol event", "called protocol", "shared event", "movement", "label",
 	"function", "none"}
 
-func (e Evidence) String() string { return evidenceNames[e] }
+func (e Strength) String() string { return evidenceNames[e] }
 
 // decisive reports whether evidence of a kind needs no second witness.
-func (e Evidence) decisive() bool { return e <= CalledProtocol }
+func (e Strength) decisive() bool { return e <= CalledProtocol }
 
 // chainFacts are acts that need no protocol: nothing but the act itself looks like them.
 var chainFacts = map[facts.Act]bool{facts.ActSystem: true, facts.ActDeploy: true, facts.ActBatchPost: true, facts.ActApproval: true,
 	facts.ActWrap: true, facts.ActUnwrap: true, facts.ActAuthorize: true, facts.ActBuilder: true}
 
 // evidenceFor is the strongest kind of evidence for an opinion.
-func evidenceFor(a *facts.Reading, o *Opinion) Evidence {
+func evidenceFor(a *facts.Case, o *Opinion) Strength {
 	switch {
 	case o.Act == "contract_call":
 		return NoEvidence
@@ -58,7 +58,7 @@ func evidenceFor(a *facts.Reading, o *Opinion) Evidence {
 
 // plainTransfer reports whether a transaction calls nothing but the transfer of a token,
 // or pays without data and no code of the recipient does more than note it.
-func plainTransfer(a *facts.Reading) bool {
+func plainTransfer(a *facts.Case) bool {
 	if len(a.Tx.Input) > 0 {
 		return a.TokenCall()
 	}
@@ -76,7 +76,7 @@ func plainTransfer(a *facts.Reading) bool {
 
 // ofEvents is the strongest kind among the events of the act; where none is of the act,
 // among all of the opinion.
-func ofEvents(o *Opinion) Evidence {
+func ofEvents(o *Opinion) Strength {
 	best, other := NoEvidence, SharedEvent
 	for _, h := range o.Matches {
 		k := SharedEvent

@@ -10,7 +10,7 @@ import (
 
 // attempt finds what a failed transaction tried: from the calldata, through the
 // wrappers that carry other calls, and from what the trace shows below.
-func attempt(a *facts.Reading) *Opinion {
+func attempt(a *facts.Case) *Opinion {
 	if a.Tx.To == nil {
 		return &Opinion{Act: facts.ActDeploy, Frames: []int{0}}
 	}
@@ -45,7 +45,7 @@ func attempt(a *facts.Reading) *Opinion {
 }
 
 // AttemptOf is what an account tried and could not do.
-func AttemptOf(a *facts.Reading, u *facts.Undone) *Opinion {
+func AttemptOf(a *facts.Case, u *facts.Undone) *Opinion {
 	o := &Opinion{}
 	if u.Frame != nil {
 		o.Frames = []int{u.Frame.Index}
@@ -75,7 +75,7 @@ func AttemptOf(a *facts.Reading, u *facts.Undone) *Opinion {
 
 // wrapsElsewhere reports whether a function is named as those of wrapped coins are, and its
 // contract is not known to be one.
-func wrapsElsewhere(a *facts.Reading, x facts.Act, at common.Address) bool {
+func wrapsElsewhere(a *facts.Case, x facts.Act, at common.Address) bool {
 	return (x == facts.ActWrap || x == facts.ActUnwrap) && !a.WrapsCoin(at)
 }
 
@@ -90,7 +90,7 @@ var carriers = map[facts.Act]bool{
 
 // attempted is the act of a frame, or where it only carries others, of the first of
 // them that says one. Static calls read and attempt nothing.
-func attempted(a *facts.Reading, f *trace.Frame, depth int) (facts.Act, *trace.Frame) {
+func attempted(a *facts.Case, f *trace.Frame, depth int) (facts.Act, *trace.Frame) {
 	if f == nil || depth > 12 || f.Kind == trace.StaticCall {
 		return "", nil
 	}

@@ -15,7 +15,7 @@ const maxGroup = 8
 // arbitrage: contracts that are no routers traded in a circle over several pools and
 // ended with more than the fee took, giving up nothing. Aggregators and settled orders
 // are somebody's own trade, whoever carried it out.
-func arbitrage(a *facts.Reading) *Opinion {
+func arbitrage(a *facts.Case) *Opinion {
 	if !a.IsSearcher() {
 		return nil
 	}
@@ -57,7 +57,7 @@ func arbitrage(a *facts.Reading) *Opinion {
 
 // Gain is what an arbitrage gained before the fee, as headline and usdValue have it, and
 // whose it is where it is not the trader's own.
-func Gain(a *facts.Reading, o *Opinion) (legs []facts.Leg, whose common.Address) {
+func Gain(a *facts.Case, o *Opinion) (legs []facts.Leg, whose common.Address) {
 	own := worthwhile(a.In)
 	if len(o.Benefit) > 0 && len(own) == 0 { // else who got the benefit may be a lender with its fee
 		return o.Benefit, o.Beneficiary
@@ -98,7 +98,7 @@ type circuit struct {
 // circle nets the sender, its contract, the nameless contracts that called the pools,
 // and whoever these paid. It is no circle when one of them lost a token, when
 // something came from one who got nothing for it, or when nothing went into a pool.
-func circle(a *facts.Reading, bot common.Address, pools map[common.Address]bool) (c circuit) {
+func circle(a *facts.Case, bot common.Address, pools map[common.Address]bool) (c circuit) {
 	own := append([]common.Address{a.Sender, bot}, a.CallersOf(pools)...)
 	own = facts.Distinct(own)
 	paidIn, ok := gather(a, &c, &own, pools)
@@ -145,7 +145,7 @@ func circle(a *facts.Reading, bot common.Address, pools map[common.Address]bool)
 
 // gather adds to own whoever its members paid for nothing. paidIn: a member paid a
 // pool; ok is false when a member was given something by one who only lost by it.
-func gather(a *facts.Reading, c *circuit, own *[]common.Address, pools map[common.Address]bool) (paidIn, ok bool) {
+func gather(a *facts.Case, c *circuit, own *[]common.Address, pools map[common.Address]bool) (paidIn, ok bool) {
 	for i := range a.Flow.Transfers {
 		if len(*own) > maxGroup {
 			return false, false
@@ -173,7 +173,7 @@ func gather(a *facts.Reading, c *circuit, own *[]common.Address, pools map[commo
 
 // paidCoin adds whoever the members paid in native coin for nothing. What the block's
 // producer was paid for the place in the block comes out of the same profit.
-func paidCoin(a *facts.Reading, own *[]common.Address, pools map[common.Address]bool) {
+func paidCoin(a *facts.Case, own *[]common.Address, pools map[common.Address]bool) {
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Kind != flow.MoveCall || m.NoTo || !facts.Contains(*own, m.From) || facts.Contains(*own, m.To) || pools[m.To] || a.IsToken(m.To) {
@@ -191,7 +191,7 @@ func paidCoin(a *facts.Reading, own *[]common.Address, pools map[common.Address]
 
 // inCoin is the worth of a circuit in native coin, by what the pools of the same
 // transaction gave for the tokens. all is false where one has no such pool.
-func inCoin(a *facts.Reading, c circuit) (worth *big.Int, all bool) {
+func inCoin(a *facts.Case, c circuit) (worth *big.Int, all bool) {
 	worth, all = new(big.Int).Set(c.coin), true
 	for i := range c.tokens {
 		l := &c.tokens[i]
@@ -208,7 +208,7 @@ func inCoin(a *facts.Reading, c circuit) (worth *big.Int, all bool) {
 
 // builderPaid: a searcher's contract traded and paid the block's producer by hand,
 // which buys a place in the block. Whose trade it followed only the neighbours tell.
-func builderPaid(a *facts.Reading) *Opinion {
+func builderPaid(a *facts.Case) *Opinion {
 	swaps := a.Find(facts.ActSwap)
 	if a.IsSearcher() && a.OnlyCoin() && len(a.Tx.Input) >= 4 && len(a.In) == 0 && a.ProducerPayment().Sign() > 0 {
 		return &Opinion{Act: facts.ActBuilder, Frames: []int{0}} // nothing but the payment

@@ -8,7 +8,7 @@ import (
 )
 
 // sandwichLeg: neighbours show a trade of somebody else closed in on by this searcher.
-func sandwichLeg(a *facts.Reading) *Opinion {
+func sandwichLeg(a *facts.Case) *Opinion {
 	if w := a.Sandwich; w == nil || !w.Leg || !a.IsSearcher() {
 		return nil
 	}
@@ -20,7 +20,7 @@ func sandwichLeg(a *facts.Reading) *Opinion {
 	return &Opinion{Act: facts.ActSandwich, Matches: swaps}
 }
 
-func jitLiquidity(a *facts.Reading) *Opinion {
+func jitLiquidity(a *facts.Case) *Opinion {
 	if _, ok := a.JustInTime(); !ok {
 		return nil
 	}
@@ -28,7 +28,7 @@ func jitLiquidity(a *facts.Reading) *Opinion {
 }
 
 // riskSandwich tells the victim who stood around its trade.
-func riskSandwich(a *facts.Reading) []verdict.Risk {
+func riskSandwich(a *facts.Case) []verdict.Risk {
 	w := a.Sandwich
 	if w == nil || w.Leg {
 		return nil

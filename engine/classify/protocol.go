@@ -13,7 +13,7 @@ import (
 
 // ProtocolOf names the protocol of an opinion, or nothing. What a Safe did by itself,
 // with no other protocol, is an act of the Safe.
-func ProtocolOf(a *facts.Reading, o *Opinion) string {
+func ProtocolOf(a *facts.Case, o *Opinion) string {
 	slug := protocolOfAct(a, o)
 	if slug == "" && o.Act != facts.ActTransfer && o.Act != facts.ActApproval {
 		slug = brandOf(a, o)
@@ -32,7 +32,7 @@ func ProtocolOf(a *facts.Reading, o *Opinion) string {
 // protocolOfAct: a front door that was called names what went through it; else an
 // aggregator names the whole swap; else the events do, when they agree; else the
 // contract that the actor called.
-func protocolOfAct(a *facts.Reading, o *Opinion) string {
+func protocolOfAct(a *facts.Case, o *Opinion) string {
 	entry := ""
 	if a.HasTo {
 		entry = a.ProtocolAt(a.Entry)
@@ -84,7 +84,7 @@ func protocolOfAct(a *facts.Reading, o *Opinion) string {
 // brandOf names the protocol by an event that only its contracts emit, though it says
 // nothing of the act: of the contract that was called or that the act happened at, of
 // the actor; else of the only such protocol of the transaction.
-func brandOf(a *facts.Reading, o *Opinion) string {
+func brandOf(a *facts.Case, o *Opinion) string {
 	only, agreed := "", true
 	for i := range a.BrandEvents {
 		b := &a.BrandEvents[i]
@@ -117,7 +117,7 @@ var forEverybody = map[string]bool{"weth": true, "permit2": true, "safe": true, 
 // onlyBrand names the protocol whose contracts emitted events, where they are of one and
 // the act has neither a contract nor an event that names one. Tokens and what serves
 // everybody do not count.
-func onlyBrand(a *facts.Reading, o *Opinion) string {
+func onlyBrand(a *facts.Case, o *Opinion) string {
 	if o.Act == facts.ActTransfer || o.Act == facts.ActApproval || o.Act == facts.ActSystem || a.Receipt == nil || !a.Succeeded {
 		return ""
 	}
@@ -142,7 +142,7 @@ const maxProtocols = 16
 // protocolsOf lists the protocols that took part: that of the called contract, then those
 // of the events, in order. Of tokens and of what serves everybody only an event that the
 // rules know counts.
-func protocolsOf(a *facts.Reading) (slugs []string) {
+func protocolsOf(a *facts.Case) (slugs []string) {
 	add := func(slug string) {
 		if slug != "" && !forEverybody[slug] && len(slugs) < maxProtocols && !slices.Contains(slugs, slug) {
 			slugs = append(slugs, slug)
@@ -171,7 +171,7 @@ func protocolsOf(a *facts.Reading) (slugs []string) {
 // frontDoor reports whether the called contract takes users' orders and has others fill
 // them: what a user swapped or bridged at an aggregator, or put into a vault that lends
 // it on, he did with its protocol.
-func frontDoor(a *facts.Reading, o *Opinion) bool {
+func frontDoor(a *facts.Case, o *Opinion) bool {
 	bridged := TypeOf(o.Act) == api.TypeBridge
 	if a.ActorKind == facts.ActorOrder || a.ProtocolAt(a.Entry) == "uniswap" || bridged && a.IsToken(a.Entry) {
 		return false

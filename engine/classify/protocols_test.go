@@ -14,7 +14,7 @@ func TestProtocolsOf(t *testing.T) {
 	at := func(log int, slug string) facts.Match { return facts.Match{Log: log, Slug: slug} }
 	f := func(matches, brands []facts.Match, want ...string) {
 		t.Helper()
-		a := &facts.Reading{Input: &facts.Input{Tx: &ethrpc.Transaction{}}, Matches: matches, BrandEvents: brands}
+		a := &facts.Case{Input: &facts.Input{Tx: &ethrpc.Transaction{}}, Matches: matches, BrandEvents: brands}
 		if got := protocolsOf(a); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -27,7 +27,7 @@ func TestProtocolsOf(t *testing.T) {
 	for i := range 2 * maxProtocols {
 		many = append(many, at(i, string(rune('a'+i))))
 	}
-	a := &facts.Reading{Input: &facts.Input{Tx: &ethrpc.Transaction{}}, Matches: many}
+	a := &facts.Case{Input: &facts.Input{Tx: &ethrpc.Transaction{}}, Matches: many}
 	if got := protocolsOf(a); len(got) != maxProtocols {
 		t.Errorf("%d protocols are listed", len(got))
 	}

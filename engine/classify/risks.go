@@ -13,14 +13,14 @@ import (
 )
 
 // riskRules in the order in which their flags stand in a result.
-var riskRules = []func(*facts.Reading) []verdict.Risk{
+var riskRules = []func(*facts.Case) []verdict.Risk{
 	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskAirdrop, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
 	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck, riskReported, riskSanctioned,
 }
 
 // assess collects the risks of what took effect. Of a failed transaction that is its
 // authorizations.
-func assess(a *facts.Reading) (risks []verdict.Risk) {
+func assess(a *facts.Case) (risks []verdict.Risk) {
 	if !a.Succeeded {
 		return verdict.Add(nil, maxRisks, riskDelegation(a)...)
 	}
@@ -46,7 +46,7 @@ func either(is bool, first, second verdict.Form) verdict.Form {
 	return second
 }
 
-func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
+func riskApprovals(a *facts.Case) (risks []verdict.Risk) {
 	for _, g := range a.Grants() {
 		if g.Revoke || !ownGrant(a, &g) {
 			continue
@@ -76,7 +76,7 @@ const bulk = 3
 
 // riskBulkApprovals: one owner lets one unlabelled spender use several tokens, as a
 // page that drains accounts asks for in one signature.
-func riskBulkApprovals(a *facts.Reading) (risks []verdict.Risk) {
+func riskBulkApprovals(a *facts.Case) (risks []verdict.Risk) {
 	type pair struct{ owner, spender common.Address }
 	tokens := map[pair][]common.Address{}
 	var order []pair
@@ -107,7 +107,7 @@ const maxBulk = 64
 
 // ownGrant reports whether a right is one that a user gave: the actor, the sender, or
 // somebody whose signature was brought. What contracts allow each other is plumbing.
-func ownGrant(a *facts.Reading, g *facts.Grant) bool {
+func ownGrant(a *facts.Case, g *facts.Grant) bool {
 	return facts.Contains(a.Actors, g.Owner) || g.Owner == a.Sender || signed(a, g)
 }
 
@@ -123,7 +123,7 @@ var permits = map[[4]byte]bool{
 
 // signed reports whether a right was given by a permit: a call to who emitted the event
 // that carries the owner first.
-func signed(a *facts.Reading, g *facts.Grant) bool {
+func signed(a *facts.Case, g *facts.Grant) bool {
 	emitter := a.Receipt.Logs[g.Log].Address
 	isPermit := func(to common.Address, input []byte) bool {
 		if to != emitter || len(input) < 36 || !permits[[4]byte(input[:4])] {
@@ -139,7 +139,7 @@ func signed(a *facts.Reading, g *facts.Grant) bool {
 }
 
 // riskDelegation: an EIP-7702 authorization hands an account to the code that it names.
-func riskDelegation(a *facts.Reading) (risks []verdict.Risk) {
+func riskDelegation(a *facts.Case) (risks []verdict.Risk) {
 	delegates, _ := a.Delegates()
 	for i, d := range delegates {
 		if i == 5 {
@@ -153,7 +153,7 @@ func riskDelegation(a *facts.Reading) (risks []verdict.Risk) {
 	return risks
 }
 
-func riskCaught(a *facts.Reading) []verdict.Risk {
+func riskCaught(a *facts.Case) []verdict.Risk {
 	frames := slices.DeleteFunc(a.CaughtFailures(), func(f *trace.Frame) bool { return a.LabelOf(f.To).Category == "precompile" })
 	if len(frames) == 0 {
 		return nil // a precompile changes nothing, so its failure undid nothing
@@ -166,7 +166,7 @@ func riskCaught(a *facts.Reading) []verdict.Risk {
 	return []verdict.Risk{flag(verdict.CaughtInnerFailure, verdict.InnerCallFailed, verdict.Callee(at), verdict.Reason(at))}
 }
 
-func riskInner(a *facts.Reading) []verdict.Risk {
+func riskInner(a *facts.Case) []verdict.Risk {
 	switch {
 	case !a.InnerFailed:
 		return nil
@@ -181,7 +181,7 @@ func riskInner(a *facts.Reading) []verdict.Risk {
 	return []verdict.Risk{flag(verdict.InnerFailure, verdict.SafeCallFailed)}
 }
 
-func riskBadDebt(a *facts.Reading) (risks []verdict.Risk) {
+func riskBadDebt(a *facts.Case) (risks []verdict.Risk) {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		bad := h.Act.Flag() == verdict.BadDebt
@@ -199,7 +199,7 @@ func riskBadDebt(a *facts.Reading) (risks []verdict.Risk) {
 
 // riskFlashLoan: a known event of a loan inside the transaction, or a callback that
 // only lenders make.
-func riskFlashLoan(a *facts.Reading) []verdict.Risk {
+func riskFlashLoan(a *facts.Case) []verdict.Risk {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		if h.Act == facts.ActFlashLoan {
@@ -213,7 +213,7 @@ func riskFlashLoan(a *facts.Reading) []verdict.Risk {
 	return nil
 }
 
-func riskPaymaster(a *facts.Reading) (risks []verdict.Risk) {
+func riskPaymaster(a *facts.Case) (risks []verdict.Risk) {
 	for i := range a.Matches {
 		switch a.Matches[i].Act {
 		case "userop_postop":
@@ -227,7 +227,7 @@ func riskPaymaster(a *facts.Reading) (risks []verdict.Risk) {
 
 // riskCoinbase: the block's producer was paid inside the transaction, the usual way to
 // buy a place in the block.
-func riskCoinbase(a *facts.Reading) []verdict.Risk {
+func riskCoinbase(a *facts.Case) []verdict.Risk {
 	sum := a.ProducerPayment()
 	if sum.Sign() == 0 {
 		return nil
@@ -246,7 +246,7 @@ var recipientAt = map[evmsig.Selector]int{
 
 // directTransfer: the actor itself told the token to send this to where it went: a token
 // may also keep a part for itself.
-func directTransfer(a *facts.Reading, t *flow.Transfer) bool {
+func directTransfer(a *facts.Case, t *flow.Transfer) bool {
 	to, input := a.Tx.To, a.Tx.Input
 	if f := a.Frame; f != nil && f.Kind == trace.Call && f.HasTo {
 		to, input = &f.To, f.Input
@@ -270,7 +270,7 @@ func directTransfer(a *facts.Reading, t *flow.Transfer) bool {
 }
 
 // stays reports whether an account has more of what it was sent at the end.
-func stays(a *facts.Reading, t *flow.Transfer) bool {
+func stays(a *facts.Case, t *flow.Transfer) bool {
 	c := a.Changes[t.To]
 	if c == nil {
 		return false

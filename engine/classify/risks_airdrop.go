@@ -20,7 +20,7 @@ var advertises = regexp.MustCompile(`(?i)https?:|www\.|\bt\.me/|\b[a-z0-9-]{2,}\
 // riskAirdrop: tokens that advertise a site, or that imitate another token, came to many
 // accounts that took no part. Their readers are meant to visit the site, or to take the token
 // for the other one.
-func riskAirdrop(a *facts.Reading) (risks []verdict.Risk) {
+func riskAirdrop(a *facts.Case) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func givers(f *flow.Flow) map[common.Address]bool {
 }
 
 // bait reports whether a token that no list knows advertises a site or imitates another token.
-func bait(a *facts.Reading, token common.Address) bool {
+func bait(a *facts.Case, token common.Address) bool {
 	t := a.Tokens[token]
 	if t.Listed || a.HasLabel(token) {
 		return false

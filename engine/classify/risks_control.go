@@ -17,7 +17,7 @@ import (
 // riskAdmin: changes of who controls a contract. The event is what the contract says; it
 // counts as a change when its storage changed accordingly, else as a claim. A contract
 // made in this very transaction is being set up, not changed.
-func riskAdmin(a *facts.Reading) (risks []verdict.Risk) {
+func riskAdmin(a *facts.Case) (risks []verdict.Risk) {
 	fresh := fresh(a)
 	told := map[adminAct]bool{}
 	for i := range a.Matches {
@@ -48,7 +48,7 @@ type adminAct struct {
 
 // administered: nothing moved, and a contract that was there before says that somebody
 // else or something else controls it from now on.
-func administered(a *facts.Reading) *Opinion {
+func administered(a *facts.Case) *Opinion {
 	if len(a.Out)+len(a.In) > 0 {
 		return nil
 	}
@@ -67,7 +67,7 @@ func administered(a *facts.Reading) *Opinion {
 }
 
 // fresh are the contracts that the transaction made.
-func fresh(a *facts.Reading) map[common.Address]bool {
+func fresh(a *facts.Case) map[common.Address]bool {
 	fresh := map[common.Address]bool{}
 	for _, i := range a.CreatedFrames() {
 		fresh[a.Tree.Frames[i].To] = true
@@ -91,7 +91,7 @@ var upgradeFlags = map[string]verdict.Flag{"admin": verdict.AdminChanged, "beaco
 
 // silentUpgrades are changes of the standard slots that no event tells of, as those of
 // ERC-7760 proxies.
-func silentUpgrades(a *facts.Reading, fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
+func silentUpgrades(a *facts.Case, fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
 	for _, u := range decode.Upgrades(a.Diff) {
 		f := upgradeFlag(u)
 		if fresh[u.Proxy] || told[adminAct{f, u.Proxy}] || (u.Before == common.Address{}) || len(risks) == 5 {
@@ -113,7 +113,7 @@ var (
 )
 
 // storedChange looks in the state diff for what an event says; slot says where it stands.
-func storedChange(a *facts.Reading, f verdict.Flag, h *facts.Match) (slot verdict.Sentence, ok bool) {
+func storedChange(a *facts.Case, f verdict.Flag, h *facts.Match) (slot verdict.Sentence, ok bool) {
 	if a.Diff == nil {
 		return slot, false
 	}
@@ -162,7 +162,7 @@ func storedChange(a *facts.Reading, f verdict.Flag, h *facts.Match) (slot verdic
 
 // roleSlot looks for the membership that AccessControl keeps: roles[role].members[account],
 // its mapping among the first slots or in its own namespace.
-func roleSlot(a *facts.Reading, contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
+func roleSlot(a *facts.Case, contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
 	for i := range 257 {
 		base := common.BigToHash(big.NewInt(int64(i)))
 		if i == 256 {
@@ -176,7 +176,7 @@ func roleSlot(a *facts.Reading, contract common.Address, role common.Hash, accou
 	return verdict.Sentence{}, false
 }
 
-func upgraded(a *facts.Reading, proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
+func upgraded(a *facts.Case, proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
 	for _, u := range decode.Upgrades(a.Diff) {
 		if u.Proxy == proxy && upgradeFlag(u) == f {
 			return verdict.Say(verdict.AtSlotOfKind, verdict.SlotKind(u.Kind)), true
@@ -196,7 +196,7 @@ func MappedTo(key common.Address, mapping common.Hash) common.Hash {
 func atSlot(s common.Hash) verdict.Sentence { return verdict.Say(verdict.AtSlot, verdict.BriefSlot(s)) }
 
 // changedSlot is the value of a slot before and after; false when it did not change.
-func changedSlot(a *facts.Reading, addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
+func changedSlot(a *facts.Case, addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
 	if a.Diff == nil {
 		return
 	}
@@ -211,7 +211,7 @@ func changedSlot(a *facts.Reading, addr common.Address, s common.Hash) (pre, pos
 
 // anySlot looks for a changed slot of a contract that a test lets through; of several, the
 // lowest.
-func anySlot(a *facts.Reading, addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
+func anySlot(a *facts.Case, addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
 	var slots []common.Hash
 	collect := func(storage map[common.Hash]common.Hash) {
 		for s := range storage {
@@ -234,7 +234,7 @@ func anySlot(a *facts.Reading, addr common.Address, is func(pre, post common.Has
 
 // riskInitialised: a contract that an earlier transaction made is initialised for the first
 // time. Between the two anybody could have done it; an upgrade counts on from there.
-func riskInitialised(a *facts.Reading) (risks []verdict.Risk) {
+func riskInitialised(a *facts.Case) (risks []verdict.Risk) {
 	fresh := fresh(a)
 	for i := range a.Matches {
 		h := &a.Matches[i]
@@ -261,7 +261,7 @@ const maxDeployments = 5000
 
 // deployedBySender reports whether an earlier transaction of the sender made a contract:
 // the address of such a contract follows from the account and its nonce alone.
-func deployedBySender(a *facts.Reading, contract common.Address) bool {
+func deployedBySender(a *facts.Case, contract common.Address) bool {
 	for n, tried := a.Tx.Nonce, 0; n > 0 && tried < maxDeployments; tried++ {
 		n--
 		if crypto.CreateAddress(a.Sender, n) == contract {
@@ -272,7 +272,7 @@ func deployedBySender(a *facts.Reading, contract common.Address) bool {
 }
 
 // initialiser is who called a contract first.
-func initialiser(a *facts.Reading, contract common.Address) common.Address {
+func initialiser(a *facts.Case, contract common.Address) common.Address {
 	if a.Tree != nil {
 		for _, f := range a.Tree.Frames {
 			if f.To == contract && f.Status == trace.OK && f.Kind == trace.Call {
@@ -285,7 +285,7 @@ func initialiser(a *facts.Reading, contract common.Address) common.Address {
 
 // riskDelegateCode: code without verified source and without a name ran on behalf of
 // another account. Where no source was asked for, nothing can be said.
-func riskDelegateCode(a *facts.Reading) (risks []verdict.Risk) {
+func riskDelegateCode(a *facts.Case) (risks []verdict.Risk) {
 	if a.Tree == nil || len(a.Contracts) == 0 {
 		return nil
 	}

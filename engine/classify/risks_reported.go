@@ -15,18 +15,18 @@ const maxReported = 5
 
 // riskReported: a public list reports an address of the transaction for fraud or theft.
 // The lists are not reviewed, so they raise this flag and decide nothing else.
-func riskReported(a *facts.Reading) []verdict.Risk {
+func riskReported(a *facts.Case) []verdict.Risk {
 	return labelled(a, label.Reported, verdict.ReportedAddress, verdict.ReportedBy)
 }
 
 // riskSanctioned: an address of the transaction was on a list of sanctioned addresses. The
 // list that the table has may be old, so it decides nothing else either.
-func riskSanctioned(a *facts.Reading) []verdict.Risk {
+func riskSanctioned(a *facts.Case) []verdict.Risk {
 	return labelled(a, label.Sanctioned, verdict.SanctionedAddress, verdict.SanctionedBy)
 }
 
 // labelled raises a flag for the addresses whose labels have a category that warns.
-func labelled(a *facts.Reading, category string, raised verdict.Flag, why verdict.Form) (risks []verdict.Risk) {
+func labelled(a *facts.Case, category string, raised verdict.Flag, why verdict.Form) (risks []verdict.Risk) {
 	var at []common.Address
 	for addr, l := range a.Labels {
 		if l.Category == category {

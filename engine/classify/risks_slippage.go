@@ -31,7 +31,7 @@ func (m *Minima) add(data []byte, word int, swap bool) {
 }
 
 // riskSlippage: a router call by the actor that accepts any output.
-func riskSlippage(a *facts.Reading) []verdict.Risk {
+func riskSlippage(a *facts.Case) []verdict.Risk {
 	if a.Frame == nil || a.Frame.Status != trace.OK {
 		return nil
 	}
@@ -59,7 +59,7 @@ var closing = map[[4]byte]int{
 // Entries of Uniswap's Universal Router.
 var commanded = map[[4]byte]bool{evmsig.SelExecuteUntil: true, evmsig.SelExecute: true}
 
-func minimaOf(a *facts.Reading, m *Minima, f *trace.Frame) {
+func minimaOf(a *facts.Case, m *Minima, f *trace.Frame) {
 	if len(f.Input) < 4 {
 		return
 	}

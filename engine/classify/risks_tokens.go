@@ -13,7 +13,7 @@ import (
 
 // riskPoisoning: transfers of nothing alone, or of next to nothing from or to an address
 // that looks like another counterparty of the same account.
-func riskPoisoning(a *facts.Reading) (risks []verdict.Risk) {
+func riskPoisoning(a *facts.Case) (risks []verdict.Risk) {
 	if a.IsPoisoning() {
 		return []verdict.Risk{flag(verdict.AddressPoisoning, verdict.OnlyZeroTransfers)}
 	}
@@ -46,7 +46,7 @@ func amountOf(t *flow.Transfer) verdict.Amount {
 }
 
 // tiny reports whether a transfer moved nothing, or less than a hundredth of a token.
-func tiny(a *facts.Reading, t *flow.Transfer) bool {
+func tiny(a *facts.Case, t *flow.Transfer) bool {
 	if t.Amount.Sign() == 0 {
 		return true
 	}
@@ -60,7 +60,7 @@ func looksLike(x, y common.Address) bool {
 	return x[0] == y[0] && x[1] == y[1] && x[18] == y[18] && x[19] == y[19]
 }
 
-func riskLookalike(a *facts.Reading) (risks []verdict.Risk) {
+func riskLookalike(a *facts.Case) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func riskLookalike(a *facts.Reading) (risks []verdict.Risk) {
 }
 
 // riskFake: transfer events of a token whose storage shows none of it.
-func riskFake(a *facts.Reading) (risks []verdict.Risk) {
+func riskFake(a *facts.Case) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ const maxStuck = 5
 
 // riskStuck: value that as a rule cannot be sent on: sent to the token contract itself, to
 // the zero address, or along with a function call to an address without code.
-func riskStuck(a *facts.Reading) (risks []verdict.Risk) {
+func riskStuck(a *facts.Case) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -159,14 +159,14 @@ func riskStuck(a *facts.Reading) (risks []verdict.Risk) {
 }
 
 // passedOn reports whether the called contract made any call itself.
-func passedOn(a *facts.Reading) bool {
+func passedOn(a *facts.Case) bool {
 	f := a.RootFrame()
 	return f == nil || len(f.Children) > 0
 }
 
 // callsNobody: the calldata is that of a known function, and no more gas went than a plain
 // transfer with these bytes costs, so that nothing can have executed it.
-func callsNobody(a *facts.Reading) bool {
+func callsNobody(a *facts.Case) bool {
 	in := a.Tx.Input
 	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.Call == nil && a.Function == "" || len(a.Receipt.Logs) > 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 
 // assignRoles says what each major address did. The first role of an address stays:
 // the order below is from the most telling to the least.
-func assignRoles(a *facts.Reading, v *Verdict) {
+func assignRoles(a *facts.Case, v *Verdict) {
 	o := v.Deciding
 	set := func(addr common.Address, role string) {
 		if (addr != common.Address{}) && v.Roles[addr] == "" {
@@ -64,7 +64,7 @@ func assignRoles(a *facts.Reading, v *Verdict) {
 	}
 }
 
-func senderRole(a *facts.Reading) string {
+func senderRole(a *facts.Case) string {
 	switch a.ActorKind {
 	case facts.ActorUserOp:
 		return "bundler"
@@ -78,7 +78,7 @@ func senderRole(a *facts.Reading) string {
 	return "sender"
 }
 
-func hitRoles(a *facts.Reading, h *facts.Match, set func(common.Address, string)) {
+func hitRoles(a *facts.Case, h *facts.Match, set func(common.Address, string)) {
 	switch h.Act {
 	case facts.ActLiquidate:
 		if v, ok := a.LiquidatedAccount(h); ok {
@@ -115,7 +115,7 @@ func hitRoles(a *facts.Reading, h *facts.Match, set func(common.Address, string)
 }
 
 // entryRole names the contract that the actor called, when nothing better did.
-func entryRole(a *facts.Reading, o *Opinion, set func(common.Address, string)) {
+func entryRole(a *facts.Case, o *Opinion, set func(common.Address, string)) {
 	for _, addr := range a.CalledContracts() {
 		if r := categoryRoles[a.LabelOf(addr).Category]; r != "" {
 			set(addr, r)

@@ -34,7 +34,7 @@ type trade struct {
 // answers decides, the others stay as votes.
 type rule struct {
 	name string
-	vote func(*facts.Reading) *Opinion
+	vote func(*facts.Case) *Opinion
 }
 
 // rules in order of precedence. A type that an earlier line claims is not open to a
@@ -82,7 +82,7 @@ var rules = []rule{
 }
 
 // decide asks all rules.
-func decide(a *facts.Reading, v *Verdict) *Opinion {
+func decide(a *facts.Case, v *Verdict) *Opinion {
 	var first *Opinion
 	for i := range rules {
 		o := rules[i].vote(a)
@@ -100,7 +100,7 @@ func decide(a *facts.Reading, v *Verdict) *Opinion {
 	return first
 }
 
-func asVote(a *facts.Reading, name string, o *Opinion) Vote {
+func asVote(a *facts.Case, name string, o *Opinion) Vote {
 	v := Vote{Rule: name, TxType: api.TypeOther, SubType: o.SubType, Frames: o.Frames, Evidence: evidenceFor(a, o)}
 	if k, ok := kinds[o.Act]; ok {
 		v.TxType = k.txType
@@ -149,7 +149,7 @@ func opine(hits []*facts.Match) *Opinion {
 const batchInboxPrefix = byte(0xff)
 
 // systemTx: transactions that the chain itself makes each block.
-func systemTx(a *facts.Reading) *Opinion {
+func systemTx(a *facts.Case) *Opinion {
 	o := &Opinion{Act: facts.ActSystem, Frames: []int{0}}
 	switch {
 	case a.Tx.IsSystemTx:
@@ -163,7 +163,7 @@ func systemTx(a *facts.Reading) *Opinion {
 }
 
 // safeRejection: the owners of a Safe used up a nonce. What the Safe paid besides is for that.
-func safeRejection(a *facts.Reading) *Opinion {
+func safeRejection(a *facts.Case) *Opinion {
 	if !a.SafeRejection() {
 		return nil
 	}
@@ -172,7 +172,7 @@ func safeRejection(a *facts.Reading) *Opinion {
 
 // infraWork: data posted by rollups and oracles, jobs of keepers, and nothing that
 // the sender gained or lost by it.
-func infraWork(a *facts.Reading) *Opinion {
+func infraWork(a *facts.Case) *Opinion {
 	if o := batchPost(a); o != nil {
 		return o
 	}
@@ -196,7 +196,7 @@ func infraWork(a *facts.Reading) *Opinion {
 
 // relayFill: a relayer paid what somebody had bridged, from its own funds. A recipient who
 // fills its own order is a user of the bridge.
-func relayFill(a *facts.Reading) *Opinion {
+func relayFill(a *facts.Case) *Opinion {
 	if a.Actor == a.Sender {
 		return nil
 	}
@@ -205,7 +205,7 @@ func relayFill(a *facts.Reading) *Opinion {
 	return o
 }
 
-func batchPost(a *facts.Reading) *Opinion {
+func batchPost(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActBatchPost, facts.ActStatePost); len(hits) > 0 && len(a.In) == 0 {
 		return opine(hits)
 	}
@@ -221,7 +221,7 @@ func batchPost(a *facts.Reading) *Opinion {
 }
 
 // dataOnly: data went to an address that ran no code. With coin it is a transfer.
-func dataOnly(a *facts.Reading) *Opinion {
+func dataOnly(a *facts.Case) *Opinion {
 	if !a.NoCodeRan() {
 		return nil
 	}
@@ -232,7 +232,7 @@ func dataOnly(a *facts.Reading) *Opinion {
 }
 
 // delegation: EIP-7702 authorizations in a transaction that did nothing else.
-func delegation(a *facts.Reading) *Opinion {
+func delegation(a *facts.Case) *Opinion {
 	if len(a.Tx.Authorizations) == 0 || len(a.Out)+len(a.In) > 0 {
 		return nil
 	}
@@ -245,11 +245,11 @@ func delegation(a *facts.Reading) *Opinion {
 	return o
 }
 
-func liquidation(a *facts.Reading) *Opinion { return opine(a.Find(facts.ActLiquidate)) }
+func liquidation(a *facts.Case) *Opinion { return opine(a.Find(facts.ActLiquidate)) }
 
 // governance: proposals, votes and timelocks. Delegating votes in passing, while
 // tokens move, is a step of something else.
-func governance(a *facts.Reading) *Opinion {
+func governance(a *facts.Case) *Opinion {
 	if hits := a.Find("execute_proposal", "propose", "queue_proposal", "cancel_proposal", facts.ActVote); len(hits) > 0 {
 		return opine(hits)
 	}
@@ -264,7 +264,7 @@ func governance(a *facts.Reading) *Opinion {
 }
 
 // createdCode: the transaction creates code, and nothing changes hands.
-func createdCode(a *facts.Reading) *Opinion {
+func createdCode(a *facts.Case) *Opinion {
 	if a.Tx.To == nil {
 		return &Opinion{Act: facts.ActDeploy, Frames: []int{0}}
 	}
@@ -285,22 +285,22 @@ func createdCode(a *facts.Reading) *Opinion {
 	return nil
 }
 
-func stakeHits(a *facts.Reading) []*facts.Match {
+func stakeHits(a *facts.Case) []*facts.Match {
 	return a.Find(facts.ActStake, facts.ActUnstake, facts.ActRequestUnstake, facts.ActClaimStake, "restake_delegate")
 }
 
 // stakeMine: collateral put into a lender's pool is staked there only on the way of a
 // loan that the actor took.
-func stakeMine(a *facts.Reading) *Opinion {
+func stakeMine(a *facts.Case) *Opinion {
 	if len(facts.OwnMatches(a.Find(facts.ActBorrow, facts.ActRepay))) > 0 {
 		return nil
 	}
 	return stakeWhere(a, true)
 }
 
-func stakeVia(a *facts.Reading) *Opinion { return stakeWhere(a, false) }
+func stakeVia(a *facts.Case) *Opinion { return stakeWhere(a, false) }
 
-func stakeWhere(a *facts.Reading, mine bool) *Opinion {
+func stakeWhere(a *facts.Case, mine bool) *Opinion {
 	hits := stakeHits(a)
 	var own []*facts.Match
 	for _, h := range hits {
@@ -333,7 +333,7 @@ func stakeWhere(a *facts.Reading, mine bool) *Opinion {
 
 // stakerCalled: tokens went to a staking contract, or a staking protocol was called directly and moved assets one way, or
 // took a request.
-func stakerCalled(a *facts.Reading) *Opinion {
+func stakerCalled(a *facts.Case) *Opinion {
 	for i := range a.Out {
 		l := &a.Out[i]
 		receipt := len(a.In) == 1 && a.In[0].Minted && a.In[0].Key.Token == l.Counterparty
@@ -356,7 +356,7 @@ func stakerCalled(a *facts.Reading) *Opinion {
 	return nil
 }
 
-func lendingMine(a *facts.Reading) *Opinion {
+func lendingMine(a *facts.Case) *Opinion {
 	hits := facts.OwnMatches(a.Find(facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, "mint_py", "redeem_py"))
 	if len(hits) == 0 {
 		return nil
@@ -384,12 +384,12 @@ func lendingMine(a *facts.Reading) *Opinion {
 
 // perpetual: the actor changed a position that an exchange of derivatives keeps. The pools
 // in which such an exchange finds its prices emit the events of swaps.
-func perpetual(a *facts.Reading) *Opinion { return opine(facts.OwnMatches(a.Find("perp"))) }
+func perpetual(a *facts.Case) *Opinion { return opine(facts.OwnMatches(a.Find("perp"))) }
 
-func registered(a *facts.Reading) *Opinion { return opine(a.Find(facts.ActName)) }
+func registered(a *facts.Case) *Opinion { return opine(a.Find(facts.ActName)) }
 
 // harvest: somebody was paid for compounding the yield of a vault.
-func harvest(a *facts.Reading) *Opinion {
+func harvest(a *facts.Case) *Opinion {
 	n := strings.ToLower(a.Function)
 	for _, w := range []string{"harvest", "reinvest", "compound", "earn", "tend"} {
 		if n != "" && strings.HasPrefix(n, w) && len(facts.NotMinted(a.Out)) == 0 {
@@ -399,7 +399,7 @@ func harvest(a *facts.Reading) *Opinion {
 	return nil
 }
 
-func acted(a *facts.Reading, hits []*facts.Match, what facts.Act) bool {
+func acted(a *facts.Case, hits []*facts.Match, what facts.Act) bool {
 	for _, h := range hits {
 		if h.Act == what {
 			return true
@@ -410,7 +410,7 @@ func acted(a *facts.Reading, hits []*facts.Match, what facts.Act) bool {
 
 // liquidityMine: the actor is named by the pool, or holds the share that the pool
 // minted or burnt for it.
-func liquidityMine(a *facts.Reading) *Opinion {
+func liquidityMine(a *facts.Case) *Opinion {
 	var own []*facts.Match
 	for _, h := range a.Find(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity, facts.ActCollect) {
 		if h.Mine || a.HoldsShares(h.Emitter) {
@@ -425,7 +425,7 @@ func liquidityMine(a *facts.Reading) *Opinion {
 
 // directed tells adding from removing by what the actor netted: events of the same
 // transaction may show both (a rebalance), or not say (v4, Balancer).
-func directed(a *facts.Reading, o *Opinion) *Opinion {
+func directed(a *facts.Case, o *Opinion) *Opinion {
 	add, remove := acted(a, o.Matches, facts.ActAddLiq), acted(a, o.Matches, facts.ActRemoveLiq)
 	unsaid := acted(a, o.Matches, facts.ActLiquidity)
 	gave, got := len(facts.NotMinted(a.Out)) > 0, len(facts.NotMinted(a.In)) > 0
@@ -445,7 +445,7 @@ func directed(a *facts.Reading, o *Opinion) *Opinion {
 }
 
 // vaultMine: a tokenised vault names the actor. Vaults of stakers are staking.
-func vaultMine(a *facts.Reading) *Opinion {
+func vaultMine(a *facts.Case) *Opinion {
 	hits := facts.OwnMatches(a.Find(facts.ActVaultIn, facts.ActVaultOut))
 	if len(hits) == 0 {
 		return nil
@@ -469,7 +469,7 @@ func vaultMine(a *facts.Reading) *Opinion {
 var stakers = map[string]bool{"lido": true, "rocket_pool": true, "eigenlayer": true, "beacon_deposit": true,
 	"frax_ether": true, "ether_fi": true, "kelp": true, "puffer": true, "swell": true, "stader": true}
 
-func wrapping(a *facts.Reading) *Opinion {
+func wrapping(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActWrap, facts.ActUnwrap); len(hits) > 0 && a.OnlyWrap() && !asksSwap(a) {
 		o := opine(hits)
 		o.Act = facts.ActUnwrap
@@ -484,12 +484,12 @@ func wrapping(a *facts.Reading) *Opinion {
 }
 
 // asksSwap reports whether a swap was asked for, even where it came down to wrapping.
-func asksSwap(a *facts.Reading) bool {
+func asksSwap(a *facts.Case) bool {
 	return a.CalledRouter() && (a.Call != nil && a.Call.Act == facts.ActSwap || swapName(a) || a.Call == nil && a.Function == "")
 }
 
 // poolAct: lending or liquidity events that name nobody, or a contract in between.
-func poolAct(a *facts.Reading) *Opinion {
+func poolAct(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity, facts.ActCollect); len(hits) > 0 {
 		return directed(a, opine(hits))
 	}
@@ -502,10 +502,10 @@ func poolAct(a *facts.Reading) *Opinion {
 	return o
 }
 
-func nameService(a *facts.Reading) *Opinion { return opine(a.Find("name_note")) }
+func nameService(a *facts.Case) *Opinion { return opine(a.Find("name_note")) }
 
 // otherEvent: any act left that the table names.
-func otherEvent(a *facts.Reading) *Opinion {
+func otherEvent(a *facts.Case) *Opinion {
 	return opine(
 		a.Find(
 			facts.ActListItem,

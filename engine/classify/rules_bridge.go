@@ -7,7 +7,7 @@ import (
 
 // bridge: assets leave for, or come from, another chain. A message that carries
 // nothing out of here is no bridging of assets, unless a messenger delivers it.
-func bridge(a *facts.Reading) *Opinion {
+func bridge(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActBridgeOut, facts.ActBridgeIn, facts.ActBridgeProv); len(hits) > 0 {
 		return &Opinion{Act: hits[0].Act, Matches: append(hits, a.Find(facts.ActMessageOut, facts.ActMessageIn)...)}
 	}
@@ -34,7 +34,7 @@ func bridge(a *facts.Reading) *Opinion {
 var generic = map[string]bool{"layerzero": true, "wormhole": true, "ccip": true, "hyperlane": true}
 
 // leaves reports whether what the actor gave goes with the messages.
-func leaves(a *facts.Reading, hits []*facts.Match) bool {
+func leaves(a *facts.Case, hits []*facts.Match) bool {
 	canonical := false // a rollup's own messenger takes native coin along
 	for _, h := range hits {
 		canonical = canonical || !generic[h.Slug]
@@ -55,7 +55,7 @@ func leaves(a *facts.Reading, hits []*facts.Match) bool {
 
 // nftLeaves reports whether the actor gave an NFT, for nothing, to the contract that sent and paid
 // for the message: it keeps the NFT until that comes back.
-func nftLeaves(a *facts.Reading) bool {
+func nftLeaves(a *facts.Case) bool {
 	if len(a.In) > 0 || a.Has(facts.ActStake, facts.ActVote, facts.ActVaultIn) {
 		return false
 	}
@@ -70,7 +70,7 @@ func nftLeaves(a *facts.Reading) bool {
 }
 
 // message: a message was sent to another chain, and no asset went with it.
-func message(a *facts.Reading) *Opinion {
+func message(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActMessageOut); len(hits) > 0 {
 		return &Opinion{Act: "message", Matches: hits}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // settledOrder: the actor signed an order and somebody else filled it.
-func settledOrder(a *facts.Reading) *Opinion {
+func settledOrder(a *facts.Case) *Opinion {
 	var hits []*facts.Match
 	for _, h := range a.Find(facts.ActSwap) {
 		if h.Rule.Flags&facts.FlagIntent != 0 {
@@ -22,7 +22,7 @@ func settledOrder(a *facts.Reading) *Opinion {
 }
 
 // nftSale: a marketplace says so, or an NFT and money changed hands for the actor.
-func nftSale(a *facts.Reading) *Opinion {
+func nftSale(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActNFTSale); len(hits) > 0 {
 		return opine(hits)
 	}
@@ -39,7 +39,7 @@ func nftSale(a *facts.Reading) *Opinion {
 
 // pledged reports whether an NFT is collateral: the contract that was called keeps it, and
 // the money came from somebody else, who would have got the NFT of a sale.
-func pledged(a *facts.Reading, out, in []facts.Leg) bool {
+func pledged(a *facts.Case, out, in []facts.Leg) bool {
 	if !facts.HasNFT(out) || !a.HasTo || a.IsPool(a.Entry) {
 		return false
 	}
@@ -58,7 +58,7 @@ func pledged(a *facts.Reading, out, in []facts.Leg) bool {
 
 // exchange: the actor gave one asset and got another, with a pool between, or
 // bought for somebody else.
-func exchange(a *facts.Reading) *Opinion {
+func exchange(a *facts.Case) *Opinion {
 	swaps := a.Find(facts.ActSwap)
 	out, in := facts.NotMinted(a.Out), facts.NotMinted(a.In)
 	if len(out) > 0 && len(in) > 0 && !a.OnlyWrap() {
@@ -97,7 +97,7 @@ func exchange(a *facts.Reading) *Opinion {
 // quietExchange: without an event, one asset against another is an exchange when the
 // contract that was called, or one counterparty, stands on both sides, and nothing
 // says that it was a loan, a deposit or a redemption.
-func quietExchange(a *facts.Reading, out, in []facts.Leg) bool {
+func quietExchange(a *facts.Case, out, in []facts.Leg) bool {
 	if len(in) > 1 || len(out) > 2 || a.Has(facts.ActVaultIn, facts.ActVaultOut, facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity,
 		facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, facts.ActStake, facts.ActUnstake, facts.ActClaimStake) {
 		return false
@@ -126,7 +126,7 @@ func noExchangeName(name string) bool {
 
 // findShare looks for somebody else who got more of what the swap bought than the
 // actor did: then the actor's part is a refund or a rest.
-func findShare(a *facts.Reading, o *Opinion, in []facts.Leg) {
+func findShare(a *facts.Case, o *Opinion, in []facts.Leg) {
 	if a.Flow == nil || len(in) != 1 || in[0].Native() {
 		return
 	}
@@ -143,14 +143,14 @@ func findShare(a *facts.Reading, o *Opinion, in []facts.Leg) {
 	}
 }
 
-func swapName(a *facts.Reading) bool {
+func swapName(a *facts.Case) bool {
 	n := strings.ToLower(a.Function)
 	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") ||
 		strings.HasPrefix(n, "exactoutput")
 }
 
 // findBeneficiary looks for the one address that only gained, by what the pools paid.
-func findBeneficiary(a *facts.Reading) (who common.Address, benefit []facts.Leg) {
+func findBeneficiary(a *facts.Case) (who common.Address, benefit []facts.Leg) {
 	if a.Flow == nil {
 		return who, nil
 	}
@@ -176,7 +176,7 @@ func findBeneficiary(a *facts.Reading) (who common.Address, benefit []facts.Leg)
 }
 
 // stakeNamed: the called function says staking, and assets moved.
-func stakeNamed(a *facts.Reading) *Opinion {
+func stakeNamed(a *facts.Case) *Opinion {
 	act := actOfName(a.Function)
 	if act != facts.ActStake && act != facts.ActUnstake || len(a.Out)+len(a.In) == 0 {
 		return nil
@@ -186,7 +186,7 @@ func stakeNamed(a *facts.Reading) *Opinion {
 
 // poolShare: one token against two or more that its own contract took in or paid out
 // is the share of a pool, whatever its events are called.
-func poolShare(a *facts.Reading) *Opinion {
+func poolShare(a *facts.Case) *Opinion {
 	with := func(share facts.Leg, assets []facts.Leg) bool {
 		for i := range assets {
 			if assets[i].Counterparty != share.Key.Token {
@@ -205,7 +205,7 @@ func poolShare(a *facts.Reading) *Opinion {
 }
 
 // mintBurn: the actor got something that came into being, or destroyed something.
-func mintBurn(a *facts.Reading) *Opinion {
+func mintBurn(a *facts.Case) *Opinion {
 	for _, l := range a.In {
 		if l.Minted && (l.Key.NFT || l.Key.ID != "") {
 			return &Opinion{Act: facts.ActMintNFT}
@@ -229,7 +229,7 @@ func mintBurn(a *facts.Reading) *Opinion {
 }
 
 // claimed: the actor asked for what it was owed.
-func claimed(a *facts.Reading) *Opinion {
+func claimed(a *facts.Case) *Opinion {
 	if hits := facts.OwnMatches(a.Find(facts.ActClaim)); len(hits) > 0 {
 		return opine(hits)
 	}
@@ -247,7 +247,7 @@ func claimed(a *facts.Reading) *Opinion {
 }
 
 // approval: rights were given or taken and nothing moved.
-func approval(a *facts.Reading) *Opinion {
+func approval(a *facts.Case) *Opinion {
 	hits := a.Find(facts.ActApproval)
 	if len(hits)+len(a.ApprovalLogs) == 0 || len(a.Out)+len(a.In) > 0 || a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		return nil
@@ -261,7 +261,7 @@ func approval(a *facts.Reading) *Opinion {
 
 // transfer: assets went one way. A deposit into a contract that was called with data
 // is not a transfer, unless the function moves tokens by name.
-func transfer(a *facts.Reading) *Opinion {
+func transfer(a *facts.Case) *Opinion {
 	switch {
 	case len(a.Tx.Input) == 0 && a.Tx.To != nil && a.Tx.Value.Sign() > 0:
 		return &Opinion{Act: facts.ActTransfer, Frames: []int{0}}
@@ -283,7 +283,7 @@ func transfer(a *facts.Reading) *Opinion {
 }
 
 // zeroTransfer: transfers of nothing, of somebody else's tokens, or to oneself.
-func zeroTransfer(a *facts.Reading) *Opinion {
+func zeroTransfer(a *facts.Case) *Opinion {
 	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
 		// A payment of nothing that carries authorizations is there for them.
 		if len(a.Tx.Input) == 0 && a.Tx.To != nil && len(a.Tx.Authorizations) == 0 {
@@ -305,7 +305,7 @@ func zeroTransfer(a *facts.Reading) *Opinion {
 }
 
 // byCall: nothing else speaks, so what was called does.
-func byCall(a *facts.Reading) *Opinion {
+func byCall(a *facts.Case) *Opinion {
 	if a.Call != nil && !wrapsElsewhere(a, a.Call.Act, a.Entry) {
 		if _, ok := kinds[a.Call.Act]; ok {
 			return &Opinion{OnlyCalled: true, Act: a.Call.Act, Frames: []int{a.FrameIndex()}, doubt: verdict.OnlyFunction}
@@ -317,14 +317,14 @@ func byCall(a *facts.Reading) *Opinion {
 	return nil
 }
 
-func deposit(a *facts.Reading) *Opinion {
+func deposit(a *facts.Case) *Opinion {
 	if len(a.Out) > 0 && len(a.In) == 0 && len(a.Tx.Input) > 0 && !a.TokenCall() && !(len(a.Out) == 1 && a.Out[0].Dust()) {
 		return &Opinion{Act: "pay", doubt: verdict.PaymentUnexplained}
 	}
 	return nil
 }
 
-func nothing(a *facts.Reading) *Opinion {
+func nothing(a *facts.Case) *Opinion {
 	return &Opinion{Act: "contract_call", SubType: "contract_call", doubt: verdict.ActUnrecognised}
 }
 
@@ -373,7 +373,7 @@ func actOfName(name string) facts.Act {
 
 // primaryLeg chooses the leg whose value is the value of the act: a listed token or
 // native coin first, then what was paid.
-func primaryLeg(a *facts.Reading, v *Verdict, gaveFirst bool) *facts.Leg {
+func primaryLeg(a *facts.Case, v *Verdict, gaveFirst bool) *facts.Leg {
 	legs := append(append([]facts.Leg(nil), a.Out...), a.In...)
 	if !gaveFirst {
 		legs = append(append([]facts.Leg(nil), a.In...), a.Out...)

@@ -13,7 +13,7 @@ import (
 )
 
 // trust sets the confidence and says why it is not high.
-func trust(a *facts.Reading, v *Verdict) {
+func trust(a *facts.Case, v *Verdict) {
 	c := api.High
 	lower := func(to api.Confidence, why verdict.Form, args ...verdict.Arg) {
 		c = c.Lower(to)
@@ -35,7 +35,7 @@ func trust(a *facts.Reading, v *Verdict) {
 
 // trustEvidence: what decided must be decisive by itself, or a second witness of another
 // kind must agree.
-func trustEvidence(a *facts.Reading, v *Verdict, lower lowering) {
+func trustEvidence(a *facts.Case, v *Verdict, lower lowering) {
 	switch {
 	case v.Deciding.doubt != 0 || v.Evidence.decisive() || witnessed(v):
 	case v.Evidence == SharedEvent && a.CalledRouter(): // the known router that was called is the second witness
@@ -73,7 +73,7 @@ func trustVotes(v *Verdict, lower lowering) {
 // trustTrade: a share of a vault, or of a pool, comes into being when it is bought and is
 // destroyed when it is sold; then the events of a swap may be a part of a deposit. What an
 // aggregator, or the settlement of an order, tells of the whole trade is no such part.
-func trustTrade(a *facts.Reading, v *Verdict, lower lowering) {
+func trustTrade(a *facts.Case, v *Verdict, lower lowering) {
 	o := v.Deciding
 	if o.Act != facts.ActSwap || slices.ContainsFunc(o.Matches, toldWhole) {
 		return
@@ -103,7 +103,7 @@ var deposits = map[string]bool{SubTypeOf(facts.ActAddLiq): true, SubTypeOf(facts
 // lowering lowers the confidence for a reason.
 type lowering func(to api.Confidence, why verdict.Form, args ...verdict.Arg)
 
-func trustTrace(a *facts.Reading, lower lowering) {
+func trustTrace(a *facts.Case, lower lowering) {
 	if a.NoReceipt || a.Receipt == nil {
 		lower(api.Low, verdict.NoReceiptConfirms)
 	}
@@ -153,7 +153,7 @@ var plainActs = map[facts.Act]bool{
 // unaddressed are acts that say the same whichever contract is called.
 var unaddressed = map[facts.Act]bool{facts.ActSystem: true, facts.ActBatchPost: true, facts.ActStatePost: true}
 
-func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
+func trustNames(a *facts.Case, v *Verdict, lower lowering) {
 	o := v.Deciding
 	if v.Protocol == nil && (needsProtocol[TypeOf(o.Act)] || TypeOf(o.Act) == api.TypeOther && !plainActs[o.Act]) {
 		if family := v.Votes[0].Family; family != "" {
@@ -182,7 +182,7 @@ func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 
 // named reports whether a contract is identified: labelled, a token with a symbol, or
 // of verified source; the actor's own account is its own identity.
-func named(a *facts.Reading, addr common.Address) bool {
+func named(a *facts.Case, addr common.Address) bool {
 	if a.HasLabel(addr) || facts.Contains(a.Actors, addr) && a.ActorKind != facts.ActorSender || a.Tokens[addr].Symbol != "" ||
 		a.LabelOf(addr).Category == "token" {
 		return true
@@ -193,7 +193,7 @@ func named(a *facts.Reading, addr common.Address) bool {
 
 // trustMoves: the summary must follow from what the actor gained and lost, in units
 // that are known, by a ledger that agrees with the node.
-func trustMoves(a *facts.Reading, o *Opinion, lower lowering) {
+func trustMoves(a *facts.Case, o *Opinion, lower lowering) {
 	if !a.Succeeded || a.ActFailed {
 		if !a.OutcomeKnown() || a.ActFailed && a.Undone[0].Why() != "" {
 			return
@@ -238,14 +238,14 @@ func trustMoves(a *facts.Reading, o *Opinion, lower lowering) {
 // ledgerDisagrees reports whether the state diff of the node contradicts the movements. A
 // tracer that runs a transaction outside its block may leave out what the rollup credits
 // to its fee vaults; no account of a user is concerned by that.
-func ledgerDisagrees(a *facts.Reading) bool {
+func ledgerDisagrees(a *facts.Case) bool {
 	return a.Flow != nil && slices.ContainsFunc(a.Flow.Mismatches, func(m flow.Mismatch) bool {
 		return m.Recorded.Sign() != 0 || a.LabelOf(m.Address).Category != "fee_vault"
 	})
 }
 
 // trustEvents: an amount that only a log claims is not what the actor has.
-func trustEvents(a *facts.Reading, lower lowering) {
+func trustEvents(a *facts.Case, lower lowering) {
 	if a.Flow == nil {
 		return
 	}

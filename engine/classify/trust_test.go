@@ -21,7 +21,7 @@ func TestTrustEvidence(t *testing.T) {
 	f := func(name, category, protocol string, o Opinion, votes []Vote, want verdict.Form) {
 		t.Helper()
 		v := &Verdict{Deciding: &o, Evidence: votes[0].Evidence, Votes: votes}
-		a := &facts.Reading{}
+		a := &facts.Case{}
 		a.Input = &facts.Input{Chain: mainnet, Succeeded: !strings.HasPrefix(name, "failed"), Labels: map[common.Address]label.Label{entry: {Category: category, Protocol: protocol}}}
 		a.Entry, a.HasTo = entry, category != ""
 		var got verdict.Form
@@ -35,8 +35,8 @@ func TestTrustEvidence(t *testing.T) {
 			t.Errorf("%s: reason %d, want %d", name, got, want)
 		}
 	}
-	swap := func(e Evidence) Vote { return Vote{TxType: api.TypeSwap, Evidence: e} }
-	stake := func(e Evidence) Vote { return Vote{TxType: api.TypeStake, Evidence: e} }
+	swap := func(e Strength) Vote { return Vote{TxType: api.TypeSwap, Evidence: e} }
+	stake := func(e Strength) Vote { return Vote{TxType: api.TypeStake, Evidence: e} }
 	for e := ChainFact; e <= CalledProtocol; e++ {
 		f(e.String(), "", "", Opinion{}, []Vote{swap(e)}, 0)
 	}
@@ -86,7 +86,7 @@ func TestEvidenceOfEvents(t *testing.T) {
 	m := func(act facts.Act, slug string, mine bool) *facts.Match {
 		return &facts.Match{Act: act, Slug: slug, Mine: mine}
 	}
-	f := func(want Evidence, list ...*facts.Match) {
+	f := func(want Strength, list ...*facts.Match) {
 		t.Helper()
 		if got := ofEvents(&Opinion{Act: facts.ActSwap, Matches: list}); got != want {
 			t.Errorf("%s, want %s", got, want)

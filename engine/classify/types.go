@@ -18,7 +18,7 @@ type Vote struct {
 	Family   string // what the events alone tell, "uniswap-v2", where the emitter does not tell the protocol
 	Logs     []int  // receipt positions that made it fire
 	Frames   []int
-	Evidence Evidence // the strongest kind
+	Evidence Strength // the strongest kind
 }
 
 // Verdict is what the rules say.
@@ -34,7 +34,7 @@ type Verdict struct {
 	Confidence api.Confidence
 	Reasons    []verdict.Sentence        // why confidence is not high
 	Deciding   *Opinion                  // of the first vote
-	Evidence   Evidence                  // the strongest of the first vote
+	Evidence   Strength                  // the strongest of the first vote
 	Votes      []Vote                    // all, the deciding one first
 	Roles      map[common.Address]string // pool, router, token, recipient, victim ...
 	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue

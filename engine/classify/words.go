@@ -8,7 +8,7 @@ import (
 
 // Minimum is the least output that the call for the actor asks for, where it is a known
 // function of a router; false when it names none.
-func Minimum(a *facts.Reading) (*big.Int, bool) {
+func Minimum(a *facts.Case) (*big.Int, bool) {
 	if a.Call == nil || a.Call.MinOut < 0 || a.Frame == nil || len(a.Frame.Input) < 4 {
 		return nil, false
 	}

@@ -48,7 +48,7 @@ var (
 
 // vouched checks that a name out of quotes is what the tables say of this very address, or what
 // the program says of an imitation.
-func vouched(t *testing.T, c *assemble.Case, a api.Addr, name, where string) {
+func vouched(t *testing.T, c *assemble.Analysis, a api.Addr, name, where string) {
 	t.Helper()
 	plain := addressed.ReplaceAllString(name, "")
 	if plain == "" || strings.HasPrefix(plain, `"`) || strings.HasPrefix(plain, "imitation of ") || strings.HasPrefix(plain, "0x") {
@@ -81,7 +81,7 @@ func lettersOf(s string) string {
 
 // distinct checks the names in a result: no two addresses have one, and what stands without
 // quotes is what the tables say of the address.
-func distinct(t *testing.T, c *assemble.Case) {
+func distinct(t *testing.T, c *assemble.Analysis) {
 	t.Helper()
 	r := c.Result
 	roles := map[api.Addr]string{}
@@ -122,7 +122,7 @@ func distinct(t *testing.T, c *assemble.Case) {
 
 // coins checks that no two tokens have one symbol in sentences. A contract that is another face of
 // the native coin is the coin.
-func coins(t *testing.T, c *assemble.Case) {
+func coins(t *testing.T, c *assemble.Analysis) {
 	t.Helper()
 	native := c.Evidence.Chain.Stack.NativeToken()
 	said := newPrinted(t, c.Result.TxHash, "symbols")

@@ -8,13 +8,13 @@ import (
 
 // Abbreviate is the short form of an address, which no other address of the transaction
 // has.
-func (a *Reading) Abbreviate(addr common.Address) string {
+func (a *Case) Abbreviate(addr common.Address) string {
 	a.abbreviate.Do(func() { a.abbreviations = a.allAddresses() })
 	return a.abbreviations.Of(api.AddrOf(addr))
 }
 
 // allAddresses are those that sentences may name.
-func (a *Reading) allAddresses() *api.Abbreviations {
+func (a *Case) allAddresses() *api.Abbreviations {
 	x := api.NewAbbreviations()
 	add := func(addr common.Address) { x.Add(api.AddrOf(addr)) }
 	add(a.Sender)

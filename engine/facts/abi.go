@@ -135,7 +135,7 @@ func (c *CallRule) word(input []byte, name string) []byte {
 
 // EventOf is the log of a hit. An act that was read off a call has none: then it is an
 // empty log, of which no role reads anything.
-func (a *Reading) EventOf(h *Match) *ethrpc.Log {
+func (a *Case) EventOf(h *Match) *ethrpc.Log {
 	if a.Receipt == nil || h.Log < 0 || h.Log >= len(a.Receipt.Logs) {
 		return &ethrpc.Log{}
 	}

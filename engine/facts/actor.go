@@ -13,7 +13,7 @@ import (
 // unwrap finds on whose behalf the transaction acted. Most specific first: a user
 // operation, a Safe, a signed order that somebody else settled, a bridge fill, a
 // signed token authorization, a signed call that a relayer brought, a delegated account; else the sender.
-func (a *Reading) unwrap() {
+func (a *Case) unwrap() {
 	a.Sandwich = a.surroundings()
 	switch {
 	case a.Sandwich != nil && a.Sandwich.Leg: // what else it fills on the way, it fills for itself
@@ -46,7 +46,7 @@ func Contains(list []common.Address, x common.Address) bool {
 	return false
 }
 
-func (a *Reading) become(how ActorKind, who ...common.Address) bool {
+func (a *Case) become(how ActorKind, who ...common.Address) bool {
 	if len(who) == 0 {
 		return false
 	}
@@ -55,7 +55,7 @@ func (a *Reading) become(how ActorKind, who ...common.Address) bool {
 }
 
 // unwrapUserOps takes the senders of ERC-4337 operations.
-func (a *Reading) unwrapUserOps() bool {
+func (a *Case) unwrapUserOps() bool {
 	var who, failed []common.Address // those whose operation did something come first
 	for i := range a.OperationList {
 		if o := &a.OperationList[i]; o.Failed {
@@ -68,13 +68,13 @@ func (a *Reading) unwrapUserOps() bool {
 	return a.become(ActorUserOp, append(who, failed...)...)
 }
 
-func (a *Reading) entryPoint(addr common.Address) bool {
+func (a *Case) entryPoint(addr common.Address) bool {
 	l, ok := a.Registry.LabelOf(a.chainID, addr)
 	return ok && l.Protocol == "erc4337"
 }
 
 // unwrapIntent takes the makers of orders that a solver or filler settled.
-func (a *Reading) unwrapIntent() bool {
+func (a *Case) unwrapIntent() bool {
 	var who []common.Address
 	for i := range a.Matches {
 		h := &a.Matches[i]
@@ -87,7 +87,7 @@ func (a *Reading) unwrapIntent() bool {
 
 // unwrapMaker finds the maker of a filled limit order whose event does not name it:
 // the one account beside the filler that gave one asset and got another.
-func (a *Reading) unwrapMaker() bool {
+func (a *Case) unwrapMaker() bool {
 	if !slices.ContainsFunc(a.Matches, func(m Match) bool { return m.Rule.Flags&flagMaker != 0 }) || a.Flow == nil || a.Tx.To == nil {
 		return false
 	}
@@ -106,7 +106,7 @@ func (a *Reading) unwrapMaker() bool {
 
 // exchangedOne reports whether an account that nothing names gave one token and got one
 // asset, neither of them made in the exchange.
-func (a *Reading) exchangedOne(c common.Address) bool {
+func (a *Case) exchangedOne(c common.Address) bool {
 	if a.IsPool(c) || a.IsToken(c) || a.HasLabel(c) {
 		return false
 	}
@@ -118,7 +118,7 @@ func (a *Reading) exchangedOne(c common.Address) bool {
 }
 
 // unwrapFill takes the recipient of a bridge fill that a relayer paid out.
-func (a *Reading) unwrapFill() bool {
+func (a *Case) unwrapFill() bool {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		if h.Act == ActBridgeIn && h.Rule.Flags&FlagIntent != 0 && len(h.Party) > 0 && a.Tx.To != nil && h.Emitter == *a.Tx.To {
@@ -129,7 +129,7 @@ func (a *Reading) unwrapFill() bool {
 }
 
 // unwrapSigned takes the signer of an EIP-3009 authorization that a relayer brought.
-func (a *Reading) unwrapSigned() bool {
+func (a *Case) unwrapSigned() bool {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		if h.Act == "authorization" && len(h.Party) > 0 && a.Tx.To != nil && h.Emitter == *a.Tx.To && h.Party[0] != a.Sender {
@@ -141,7 +141,7 @@ func (a *Reading) unwrapSigned() bool {
 
 // unwrapSignedBelow takes the signers of authorizations that a contract between brought to the
 // token, where the sender gave and got no tokens itself.
-func (a *Reading) unwrapSignedBelow() bool {
+func (a *Case) unwrapSignedBelow() bool {
 	var who []common.Address
 	for i := range a.Matches {
 		if h := &a.Matches[i]; h.Act == "authorization" && len(h.Party) > 0 {
@@ -164,7 +164,7 @@ func (a *Reading) unwrapSignedBelow() bool {
 }
 
 // unwrapDelegated takes an account with EIP-7702 code that somebody called.
-func (a *Reading) unwrapDelegated() bool {
+func (a *Case) unwrapDelegated() bool {
 	if a.Tx.To == nil {
 		return false
 	}
@@ -176,7 +176,7 @@ func (a *Reading) unwrapDelegated() bool {
 
 // delegated reports accounts that run the code of another: by their own code, or by an
 // authorization that this transaction applied, the last one of the account.
-func (a *Reading) delegated(account common.Address) bool {
+func (a *Case) delegated(account common.Address) bool {
 	if c := a.Contracts[account]; c != nil && c.ProxyKind == "eip7702" {
 		return true
 	}
@@ -191,7 +191,7 @@ func (a *Reading) delegated(account common.Address) bool {
 
 // enter finds the call that the actor's account made, so that its target and not the
 // account's own machinery counts as what was called.
-func (a *Reading) enter() {
+func (a *Case) enter() {
 	if a.ActorKind == ActorFill || a.ActorKind == ActorOrder || a.ActorKind == ActorSigned || a.ActorKind == ActorRelayed {
 		return
 	}
@@ -211,7 +211,7 @@ func (a *Reading) enter() {
 
 // firstCallOf is the first effectful call that an account made to somebody else,
 // payments to entry points and calls without value or data left out.
-func (a *Reading) firstCallOf(account common.Address) *trace.Frame {
+func (a *Case) firstCallOf(account common.Address) *trace.Frame {
 	if a.Tree == nil {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (a *Reading) firstCallOf(account common.Address) *trace.Frame {
 
 // paysForGas reports whether a call of an account is no part of what it was to do: it
 // belongs to the check of an operation, or lets its paymaster or a refund be paid.
-func (a *Reading) paysForGas(f *trace.Frame) bool {
+func (a *Case) paysForGas(f *trace.Frame) bool {
 	if f.Index < len(a.framePhases) && (a.framePhases[f.Index] == phaseValidation || a.framePhases[f.Index] == phasePaymaster) {
 		return true
 	}
@@ -247,14 +247,14 @@ func (a *Reading) paysForGas(f *trace.Frame) bool {
 }
 
 // paymasterOf reports whether a paymaster paid for an operation of an account.
-func (a *Reading) paymasterOf(account, who common.Address) bool {
+func (a *Case) paymasterOf(account, who common.Address) bool {
 	return slices.ContainsFunc(a.OperationList, func(o Operation) bool {
 		return o.Account == account && o.Paymaster == who && who != account && who != common.Address{}
 	})
 }
 
 // Failure is what is decoded of a failed frame, nil when nothing is.
-func (a *Reading) Failure(f *trace.Frame) *decode.Failure {
+func (a *Case) Failure(f *trace.Frame) *decode.Failure {
 	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Failures) {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (a *Reading) Failure(f *trace.Frame) *decode.Failure {
 
 // Explained reports whether anything says why a frame failed: a decoded error, a reason
 // that can be printed, or the virtual machine.
-func (a *Reading) Explained(f *trace.Frame) bool {
+func (a *Case) Explained(f *trace.Frame) bool {
 	if fail := a.Failure(f); fail != nil && fail.Text != "" {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 // AskedPayee is the account that the call behind a token transfer names as the receiver of tokens
 // of the same sender: transfer or transferFrom (EIP-20). A token that takes a part of what it
 // moves pays others, too, in the same call.
-func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
+func (a *Case) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
 	f := a.CallBehind(t)
 	if f == nil || f.To != t.Token {
 		return payee, false
@@ -29,12 +29,12 @@ func (a *Reading) AskedPayee(t *flow.Transfer) (payee common.Address, ok bool) {
 
 // CallBehind is the call that emitted the event of a transfer, without delegation; nil if it is not
 // known. Where the trace has no logs they stand at the only call of their emitter, or at the root.
-func (a *Reading) CallBehind(t *flow.Transfer) *trace.Frame {
+func (a *Case) CallBehind(t *flow.Transfer) *trace.Frame {
 	return a.logFrame(t.Log).EnclosingCall()
 }
 
 // logFrame is the frame that emitted a log of the receipt; nil where none is known.
-func (a *Reading) logFrame(log int) *trace.Frame {
+func (a *Case) logFrame(log int) *trace.Frame {
 	if a.logFrames == nil {
 		a.logFrames = a.Tree.LogFrames()
 	}
@@ -43,7 +43,7 @@ func (a *Reading) logFrame(log int) *trace.Frame {
 
 // takenByToken reports whether what was burnt of a leg is what a token took of a transfer to
 // somebody else.
-func (a *Reading) takenByToken(l *Leg, giver common.Address) (taken bool) {
+func (a *Case) takenByToken(l *Leg, giver common.Address) (taken bool) {
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
 		if t.From != giver || t.To != (common.Address{}) || TransferKey(t) != l.Key {

@@ -8,7 +8,7 @@ import (
 
 // AuthorizationList are those of the transaction; without a state diff the tuple alone
 // says of some that they cannot have been applied.
-func (a *Reading) AuthorizationList() []decode.Authorization {
+func (a *Case) AuthorizationList() []decode.Authorization {
 	if a.Authorizations == nil {
 		a.Input.Authorizations = decode.Authorizations(a.Tx, a.chainID, nil)
 	}
@@ -18,7 +18,7 @@ func (a *Reading) AuthorizationList() []decode.Authorization {
 // Delegates are the code addresses that authorizations name, and how many
 // authorizations name none, which asks to remove a delegation. What was skipped
 // names nothing.
-func (a *Reading) Delegates() (list []common.Address, clears int) {
+func (a *Case) Delegates() (list []common.Address, clears int) {
 	all := a.AuthorizationList()
 	for i := range all {
 		switch x := &all[i]; {
@@ -35,7 +35,7 @@ func (a *Reading) Delegates() (list []common.Address, clears int) {
 // NoCodeRan: there was calldata for an account without code. Where nobody asked for its code,
 // the gas used is to the unit what the data itself costs (Yellow Paper and EIP-2028, or the
 // floor of EIP-7623): rollups add to it what they pay elsewhere, and access lists their own.
-func (a *Reading) NoCodeRan() bool {
+func (a *Case) NoCodeRan() bool {
 	if !a.Succeeded || a.Tx.To == nil || a.Receipt == nil || len(a.Receipt.Logs) > 0 || len(a.Tx.Input) == 0 {
 		return false
 	}

@@ -18,7 +18,7 @@ type BackAndForth struct {
 }
 
 // BackAndForth finds them among swaps, of the actor or of the contract that the sender called.
-func (a *Reading) BackAndForth(swaps []*Match) (b BackAndForth, ok bool) {
+func (a *Case) BackAndForth(swaps []*Match) (b BackAndForth, ok bool) {
 	if len(swaps) < 2 || a.Flow == nil || a.ActorKind == ActorOrder || a.ActorKind == ActorFill || len(a.Actors) > 1 {
 		return b, false
 	}
@@ -64,7 +64,7 @@ const soldPart = 90
 
 // soldAgain reports whether what pools gave of each asset but that of k went into pools again,
 // and not somewhere else.
-func (a *Reading) soldAgain(trades []PoolTrade, k flow.TokenKey) bool {
+func (a *Case) soldAgain(trades []PoolTrade, k flow.TokenKey) bool {
 	took, gave := map[flow.TokenKey]*big.Int{}, map[flow.TokenKey]*big.Int{}
 	sum := func(m map[flow.TokenKey]*big.Int, key flow.TokenKey, n *big.Int) {
 		if m[key] == nil {
@@ -89,7 +89,7 @@ func (a *Reading) soldAgain(trades []PoolTrade, k flow.TokenKey) bool {
 }
 
 // gross sums up what an account gave and got of an asset.
-func (a *Reading) gross(who common.Address, k flow.TokenKey) (gave, back *big.Int) {
+func (a *Case) gross(who common.Address, k flow.TokenKey) (gave, back *big.Int) {
 	gave, back = new(big.Int), new(big.Int)
 	add := func(from, to common.Address, n *big.Int) {
 		if from == who {
@@ -113,7 +113,7 @@ func (a *Reading) gross(who common.Address, k flow.TokenKey) (gave, back *big.In
 }
 
 // firstPaid is what the first trade took that was paid in an asset, or in its wrapped form.
-func (a *Reading) firstPaid(trades []PoolTrade, k flow.TokenKey) *big.Int {
+func (a *Case) firstPaid(trades []PoolTrade, k flow.TokenKey) *big.Int {
 	for i := range trades {
 		if in := trades[i].In; in == k || k == (flow.TokenKey{}) && a.WrappedNative(in.Token) {
 			return trades[i].Took

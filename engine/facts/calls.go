@@ -23,7 +23,7 @@ func HasNFT(legs []Leg) bool {
 // thousands, and to name one of them would be a guess.
 const MaxStrangers = 64
 
-func (a *Reading) SameAsset(l Leg, legs []Leg) bool {
+func (a *Case) SameAsset(l Leg, legs []Leg) bool {
 	for _, o := range legs {
 		if o.Key == l.Key {
 			return true
@@ -33,7 +33,7 @@ func (a *Reading) SameAsset(l Leg, legs []Leg) bool {
 }
 
 // TokenCall reports whether the actor called a function that moves tokens.
-func (a *Reading) TokenCall() bool {
+func (a *Case) TokenCall() bool {
 	if a.Call != nil && a.Call.Act == ActTransfer {
 		return true
 	}
@@ -48,14 +48,14 @@ func (a *Reading) TokenCall() bool {
 
 // CallsFunction reports whether the actor called a function, and did not only send coins: the
 // calldata of a Safe or a bundle is its own machinery.
-func (a *Reading) CallsFunction() bool {
+func (a *Case) CallsFunction() bool {
 	if a.Frame != nil {
 		return len(a.Frame.Input) >= 4
 	}
 	return len(a.Tx.Input) >= 4
 }
 
-func (a *Reading) FrameIndex() int {
+func (a *Case) FrameIndex() int {
 	if a.Frame == nil {
 		return 0
 	}
@@ -63,7 +63,7 @@ func (a *Reading) FrameIndex() int {
 }
 
 // CreatedFrames are the frames that made contracts which stayed.
-func (a *Reading) CreatedFrames() (frames []int) {
+func (a *Case) CreatedFrames() (frames []int) {
 	if a.Tree == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func TransferKey(t *flow.Transfer) flow.TokenKey {
 func FungibleKey(token common.Address) flow.TokenKey { return flow.TokenKey{Token: token} }
 
 // LogsBefore counts, per frame, the receipt logs emitted before it began.
-func (a *Reading) LogsBefore() []int {
+func (a *Case) LogsBefore() []int {
 	if a.Tree == nil || a.Tree.Root == nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func joined(l *trace.Log) int {
 	return 1
 }
 
-func (a *Reading) RootFrame() *trace.Frame {
+func (a *Case) RootFrame() *trace.Frame {
 	if a.Tree == nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (a *Reading) RootFrame() *trace.Frame {
 }
 
 // CaughtFailures are the frames that failed by themselves below a frame that went on.
-func (a *Reading) CaughtFailures() (frames []*trace.Frame) {
+func (a *Case) CaughtFailures() (frames []*trace.Frame) {
 	if a.Tree == nil || a.Tree.Failed == 0 {
 		return nil
 	}
@@ -159,12 +159,12 @@ func (a *Reading) CaughtFailures() (frames []*trace.Frame) {
 
 // KeepsAssets reports whether a contract traded for itself: it ended with one token less and
 // another more, where a router passes everything on.
-func (a *Reading) KeepsAssets(addr common.Address) bool {
+func (a *Case) KeepsAssets(addr common.Address) bool {
 	out, in := a.NetOf(addr)
 	return TokensIn(out) && len(in) > 0 || TokensIn(in) && len(out) > 0
 }
 
-func (a *Reading) CalledContracts() (list []common.Address) {
+func (a *Case) CalledContracts() (list []common.Address) {
 	if a.HasTo {
 		list = append(list, a.Entry)
 	}
@@ -175,7 +175,7 @@ func (a *Reading) CalledContracts() (list []common.Address) {
 }
 
 // LiquidatedAccount is the owner of the position that a liquidation event names.
-func (a *Reading) LiquidatedAccount(h *Match) (common.Address, bool) {
+func (a *Case) LiquidatedAccount(h *Match) (common.Address, bool) {
 	if h == nil || h.Rule == nil || h.Act != ActLiquidate {
 		return common.Address{}, false
 	}

@@ -28,7 +28,7 @@ const (
 
 // Cost is a movement that pays for the execution of the transaction beside the fee in the
 // native coin, or gives a part of such a payment back. It is no part of what the
-// transaction did: Reading.Flow is without it.
+// transaction did: Case.Flow is without it.
 type Cost struct {
 	Kind     CostKind
 	Payer    common.Address
@@ -41,7 +41,7 @@ type Cost struct {
 
 // costFinder collects the movements that are costs.
 type costFinder struct {
-	*Reading
+	*Case
 	costs     []Cost
 	moves     map[int]bool     // indices of Flow.Moves
 	transfers map[int]bool     // indices of Flow.Transfers
@@ -50,11 +50,11 @@ type costFinder struct {
 
 // setCostsAside finds the costs of execution and takes their movements out of the flow. It
 // reports whether there are any.
-func (a *Reading) setCostsAside() bool {
+func (a *Case) setCostsAside() bool {
 	if a.Flow == nil || a.NoReceipt {
 		return false
 	}
-	c := &costFinder{Reading: a, moves: map[int]bool{}, transfers: map[int]bool{}, parts: map[int]*big.Int{}}
+	c := &costFinder{Case: a, moves: map[int]bool{}, transfers: map[int]bool{}, parts: map[int]*big.Int{}}
 	c.feeTokens()
 	if a.Succeeded {
 		c.operations()

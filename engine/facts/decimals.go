@@ -12,7 +12,7 @@ import (
 )
 
 // Decimals of a token; false when neither a table, nor the chain, nor a rule tells them.
-func (a *Reading) Decimals(token common.Address) (int, bool) {
+func (a *Case) Decimals(token common.Address) (int, bool) {
 	if token == (common.Address{}) {
 		if a.Chain != nil && a.Chain.Native.Decimals > 0 {
 			return a.Chain.Native.Decimals, true
@@ -46,11 +46,11 @@ var pegged = map[string]bool{
 
 // decimalsByRule finds the decimals that follow from what a token is: the share of a pool,
 // or the receipt of an asset that was moved by the same number of base units.
-func (a *Reading) decimalsByRule() map[common.Address]int {
+func (a *Case) decimalsByRule() map[common.Address]int {
 	if a.Flow == nil || !a.Succeeded {
 		return nil
 	}
-	s := shares{Reading: a, found: map[common.Address]int{}}
+	s := shares{Case: a, found: map[common.Address]int{}}
 	s.poolShares()
 	a.receipts(s.found)
 	return s.found
@@ -58,7 +58,7 @@ func (a *Reading) decimalsByRule() map[common.Address]int {
 
 // shares looks for the shares of pools among the tokens that moved.
 type shares struct {
-	*Reading
+	*Case
 	found map[common.Address]int
 	items map[common.Address]bool // tokens that moved: whether as NFTs; nil before the first question
 }
@@ -164,7 +164,7 @@ const maxReceipts = 200
 // receipts finds tokens of which exactly as many base units moved as of an asset whose
 // decimals are known: minted or burnt for it, or moved by the same accounts as its second
 // contract does. Only a number that is no round one shows that.
-func (a *Reading) receipts(found map[common.Address]int) {
+func (a *Case) receipts(found map[common.Address]int) {
 	list := a.Flow.Transfers
 	if len(list) > maxReceipts {
 		return
@@ -185,7 +185,7 @@ func (a *Reading) receipts(found map[common.Address]int) {
 
 // assetOf finds the decimals of the asset that a movement of a receipt goes with; false
 // where two assets that fit differ.
-func (a *Reading) assetOf(x *flow.Transfer, list []flow.Transfer) (decimals int, ok bool) {
+func (a *Case) assetOf(x *flow.Transfer, list []flow.Transfer) (decimals int, ok bool) {
 	slug := a.ProtocolAt(x.Token)
 	born := x.From == (common.Address{}) || x.To == (common.Address{})
 	for i := range list {
@@ -230,7 +230,7 @@ func withinTwice(x, y *big.Int) bool {
 
 // Token is what is known of a token: what was given with the facts, else the lists.
 // A failed transaction moves no tokens, so nobody has looked its token up before.
-func (a *Reading) Token(addr common.Address) label.Token {
+func (a *Case) Token(addr common.Address) label.Token {
 	if t, ok := a.Tokens[addr]; ok {
 		return t
 	}

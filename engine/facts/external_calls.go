@@ -23,7 +23,7 @@ type ExternalCall struct {
 }
 
 // calls finds the external calls and gives each movement to the innermost one around it.
-func (f *Facts) calls() {
+func (f *Layout) calls() {
 	f.callOf = make([]int, len(f.Tree.Frames))
 	for i, x := range f.Tree.Frames {
 		f.callOf[i] = -1
@@ -55,11 +55,11 @@ func (f *Facts) calls() {
 }
 
 // ExternalCallAt is the innermost external call around a frame; -1 for none.
-func (f *Facts) ExternalCallAt(frame int) int { return f.callOf[frame] }
+func (f *Layout) ExternalCallAt(frame int) int { return f.callOf[frame] }
 
 // settle joins the transfers by which the party pays somebody to the external call that they pay
 // for: the one around, where the payee waits for it, or else the next one with the payee.
-func (f *Facts) settle() {
+func (f *Layout) settle() {
 	pending := map[common.Address][]int{}
 	for i := range f.ExternalCalls {
 		d := &f.ExternalCalls[i]
@@ -82,7 +82,7 @@ func (f *Facts) settle() {
 	}
 }
 
-func (f *Facts) claim(call int, payee common.Address, pending map[common.Address][]int) {
+func (f *Layout) claim(call int, payee common.Address, pending map[common.Address][]int) {
 	for _, p := range pending[payee] {
 		f.ExternalCalls[p].Into = call
 		f.ExternalCalls[call].Parts = append(f.ExternalCalls[call].Parts, p)
@@ -91,7 +91,7 @@ func (f *Facts) claim(call int, payee common.Address, pending map[common.Address
 }
 
 // payment reports whether an external call does nothing but send a token to one account outside.
-func (f *Facts) payment(d *ExternalCall) (payee common.Address, ok bool) {
+func (f *Layout) payment(d *ExternalCall) (payee common.Address, ok bool) {
 	for _, i := range d.Moves {
 		m := &f.Moves[i]
 		if !f.InAttackerCluster(m.From) || m.Key.Token != d.Target && m.Key != (Key{}) || ok && m.To != payee {
@@ -103,7 +103,7 @@ func (f *Facts) payment(d *ExternalCall) (payee common.Address, ok bool) {
 }
 
 // waiting is the external call around d inside of which the payee called the party.
-func (f *Facts) waiting(d *ExternalCall, payee common.Address) int {
+func (f *Layout) waiting(d *ExternalCall, payee common.Address) int {
 	if d.Around < 0 {
 		return -1
 	}
@@ -117,7 +117,7 @@ func (f *Facts) waiting(d *ExternalCall, payee common.Address) int {
 
 // Passed is what crossed the border of the cluster in an external call and the payments for it, as
 // seen by the cluster.
-func (f *Facts) Passed(i int) map[Key]*big.Int {
+func (f *Layout) Passed(i int) map[Key]*big.Int {
 	out := map[Key]*big.Int{}
 	add := func(d *ExternalCall) {
 		for _, j := range d.Moves {
@@ -140,7 +140,7 @@ func (f *Facts) Passed(i int) map[Key]*big.Int {
 }
 
 // Given and Taken list what the cluster gave and got in an external call.
-func (f *Facts) Given(i int) []Position {
+func (f *Layout) Given(i int) []Position {
 	out := sorted(f.Passed(i), func(n *big.Int) bool { return n.Sign() < 0 })
 	for j := range out {
 		out[j].Amount = new(big.Int).Neg(out[j].Amount)
@@ -149,6 +149,6 @@ func (f *Facts) Given(i int) []Position {
 }
 
 // Taken is what the cluster got in an external call.
-func (f *Facts) Taken(i int) []Position {
+func (f *Layout) Taken(i int) []Position {
 	return sorted(f.Passed(i), func(n *big.Int) bool { return n.Sign() > 0 })
 }

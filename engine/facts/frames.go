@@ -12,7 +12,7 @@ const NoLog = -1
 // collectCalls makes hits of live calls where nobody has the logs: of those that only a
 // pool, a lender or a book of orders answers. Routers have no frame rules: what they do
 // shows at the pools below them.
-func (a *Reading) collectCalls() {
+func (a *Case) collectCalls() {
 	if a.Tree == nil {
 		return
 	}
@@ -43,7 +43,7 @@ func SameCall(outer, inner *trace.Frame) bool {
 
 // CallersOf are the contracts without a name that called a pool: they trade, for
 // themselves or for whoever called them. Few do in one transaction.
-func (a *Reading) CallersOf(pools map[common.Address]bool) (who []common.Address) {
+func (a *Case) CallersOf(pools map[common.Address]bool) (who []common.Address) {
 	if a.Tree == nil {
 		return nil
 	}

@@ -53,14 +53,14 @@ func (g *Grant) Unlimited() bool { return g.Amount != nil && Unlimited(g.Amount)
 
 // Grants reads the approvals of the transaction. An Approval beside a transfer of the
 // same owner's same token is the token counting down an allowance, not a new right.
-func (a *Reading) Grants() []Grant {
+func (a *Case) Grants() []Grant {
 	if !a.granted {
 		a.granted, a.grantList = true, a.readGrants()
 	}
 	return a.grantList
 }
 
-func (a *Reading) readGrants() (list []Grant) {
+func (a *Case) readGrants() (list []Grant) {
 	if a.Receipt == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func readApproval(l *ethrpc.Log) (Grant, bool) {
 
 // readNumber makes the number of an approval an amount or an id, whichever the evidence on
 // the token says it is.
-func (a *Reading) readNumber(g *Grant, log int) {
+func (a *Case) readNumber(g *Grant, log int) {
 	if g.Operator || a.Flow == nil {
 		return
 	}
@@ -161,7 +161,7 @@ func readPermit2(l *ethrpc.Log) (Grant, bool) {
 
 // lowered is what the call that emitted an approval took off the allowance; nil if it took
 // off nothing. The event has only what is left.
-func (a *Reading) lowered(g *Grant) *big.Int {
+func (a *Case) lowered(g *Grant) *big.Int {
 	if a.Tree == nil || g.Amount == nil || g.Revoke {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (a *Reading) lowered(g *Grant) *big.Int {
 	return sum
 }
 
-func (a *Reading) countsDown(g *Grant) bool {
+func (a *Case) countsDown(g *Grant) bool {
 	if a.Flow == nil || g.Operator {
 		return false
 	}

@@ -30,7 +30,7 @@ func keyOfAddress(token common.Address) flow.TokenKey {
 
 // PoolTrades are the swaps of pools whose both sides the evidence shows, in the order of
 // their events.
-func (a *Reading) PoolTrades(swaps []*Match) (list []PoolTrade) {
+func (a *Case) PoolTrades(swaps []*Match) (list []PoolTrade) {
 	for _, h := range swaps {
 		if h.Rule == nil || h.Rule.Flags&(FlagPool|FlagVault) == 0 {
 			continue
@@ -45,7 +45,7 @@ func (a *Reading) PoolTrades(swaps []*Match) (list []PoolTrade) {
 
 // hopOf reads the event's own words for it; amounts that name no token are looked up
 // among what was paid to and by the pool just before.
-func (a *Reading) hopOf(h *Match) (PoolTrade, bool) {
+func (a *Case) hopOf(h *Match) (PoolTrade, bool) {
 	l := a.EventOf(h)
 	num := func(role string) *big.Int { return h.Rule.Number(l, role) }
 	tokenIn, ok1 := h.Rule.Address(l, "token_in")
@@ -103,7 +103,7 @@ func signed(n *big.Int) *big.Int {
 
 // PaidAsset finds the asset of which an address got or gave exactly an amount, by the last
 // transfer before a log, or by a call with value. The zero address is anybody.
-func (a *Reading) PaidAsset(from, to common.Address, amount *big.Int, before int) (flow.TokenKey, bool) {
+func (a *Case) PaidAsset(from, to common.Address, amount *big.Int, before int) (flow.TokenKey, bool) {
 	any := common.Address{}
 	if a.Flow == nil {
 		return flow.TokenKey{}, false

@@ -14,7 +14,7 @@ func IsCreate(f *trace.Frame) bool { return f.Kind == trace.Create || f.Kind == 
 
 // LabelOf is the best label of an address: what was given with the facts, then what
 // the rules themselves know.
-func (a *Reading) LabelOf(addr common.Address) label.Label {
+func (a *Case) LabelOf(addr common.Address) label.Label {
 	l, ok := a.Labels[addr]
 	if ok && l.Protocol != "" {
 		return l
@@ -31,7 +31,7 @@ func (a *Reading) LabelOf(addr common.Address) label.Label {
 
 // ProtocolAt is the slug of the protocol that an address belongs to, or empty. A label
 // that nobody reviewed shows who an address may be and decides nothing.
-func (a *Reading) ProtocolAt(addr common.Address) string {
+func (a *Case) ProtocolAt(addr common.Address) string {
 	l := a.LabelOf(addr)
 	if l.Protocol == "" || l.Confidence == label.Scraped {
 		return ""
@@ -48,7 +48,7 @@ func IsRollup(slug string) bool {
 
 // rollupBridge names the rollup's own end of its bridge: the contracts of the stack
 // stand at the same addresses on all of them.
-func (a *Reading) rollupBridge() string {
+func (a *Case) rollupBridge() string {
 	if a.Chain != nil && a.Chain.Stack.SharedBridge() {
 		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); IsRollup(name) {
 			return name + "_bridge"
@@ -74,7 +74,7 @@ func Canonical(l label.Label) string {
 
 // SymbolShared reports whether another token of the transaction, or the native coin, has the same
 // symbol. Those of which nobody vouches for the symbol are marked anyway and do not count.
-func (a *Reading) SymbolShared(token common.Address) bool {
+func (a *Case) SymbolShared(token common.Address) bool {
 	a.symbols.Do(func() {
 		a.bearers = make(map[string]int, len(a.Tokens)+1)
 		for addr, t := range a.Tokens {
@@ -94,7 +94,7 @@ func (a *Reading) SymbolShared(token common.Address) bool {
 }
 
 // isCoin reports whether a token is the native coin under an address of its own.
-func (a *Reading) isCoin(token common.Address) bool {
+func (a *Case) isCoin(token common.Address) bool {
 	if a.Chain == nil {
 		return false
 	}
@@ -103,7 +103,7 @@ func (a *Reading) isCoin(token common.Address) bool {
 }
 
 // Namesake reports whether another address of the transaction has the same label.
-func (a *Reading) Namesake(addr common.Address) bool {
+func (a *Case) Namesake(addr common.Address) bool {
 	a.namesakes.Do(func() {
 		a.holders = make(map[string]int, len(a.Labels))
 		for x := range a.Labels {
@@ -118,7 +118,7 @@ func (a *Reading) Namesake(addr common.Address) bool {
 }
 
 // nameKey is the key of the name that sentences give an address: a token that trades is its pool.
-func (a *Reading) nameKey(addr common.Address) string {
+func (a *Case) nameKey(addr common.Address) string {
 	name := a.LabelOf(addr).Name
 	if head, ok := strings.CutSuffix(name, " token"); ok && a.IsPool(addr) {
 		name = head + " pool"
@@ -127,7 +127,7 @@ func (a *Reading) nameKey(addr common.Address) string {
 }
 
 // HasLabel reports whether anybody vouches for who stands at an address.
-func (a *Reading) HasLabel(addr common.Address) bool {
+func (a *Case) HasLabel(addr common.Address) bool {
 	l := a.LabelOf(addr)
 	// A name that the contract gave itself, or that nobody reviewed, vouches for nothing.
 	return l.Confidence != label.Scraped && !l.Accuses() &&
@@ -136,12 +136,12 @@ func (a *Reading) HasLabel(addr common.Address) bool {
 
 // Unlabelled reports whether no label says who an address is. An accusing label says what it is
 // accused of, so such an address is neither unlabelled nor vouched for by a label.
-func (a *Reading) Unlabelled(addr common.Address) bool {
+func (a *Case) Unlabelled(addr common.Address) bool {
 	return !a.HasLabel(addr) && !a.LabelOf(addr).Accuses()
 }
 
 // OtherEnd is the chain at the other end of a rollup's own bridge.
-func (a *Reading) OtherEnd(slug string) string {
+func (a *Case) OtherEnd(slug string) string {
 	name, ok := strings.CutSuffix(slug, "_bridge")
 	if !ok || !IsRollup(name) || a.Chain == nil {
 		return ""

@@ -8,14 +8,14 @@ import (
 )
 
 // LegsOf nets one address, without the fee it paid or earned.
-func (a *Reading) LegsOf(addr common.Address) (out, in []Leg) {
+func (a *Case) LegsOf(addr common.Address) (out, in []Leg) {
 	out, in = a.NetOf(addr)
 	a.origins(addr, out, in)
 	return out, in
 }
 
 // NetOf is legsOf without where the legs came from.
-func (a *Reading) NetOf(addr common.Address) (out, in []Leg) {
+func (a *Case) NetOf(addr common.Address) (out, in []Leg) {
 	c := a.Changes[addr]
 	native := new(big.Int)
 	var rest []flow.Delta
@@ -52,7 +52,7 @@ func (a *Reading) NetOf(addr common.Address) (out, in []Leg) {
 }
 
 // origins fills minted and peer of legs from the transfers behind them.
-func (a *Reading) origins(addr common.Address, out, in []Leg) {
+func (a *Case) origins(addr common.Address, out, in []Leg) {
 	if a.Flow == nil || len(out)+len(in) == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func (a *Reading) origins(addr common.Address, out, in []Leg) {
 }
 
 // coinPeers fills the peers of the legs in native coin, which come first.
-func (a *Reading) coinPeers(addr common.Address, out, in []Leg) {
+func (a *Case) coinPeers(addr common.Address, out, in []Leg) {
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Kind == flow.MoveFee {
@@ -146,7 +146,7 @@ func (x legIndex) settle(legs []Leg) {
 // shares finds legs that a contract between minted or burnt for the actor: as much of
 // the token came into being, or ceased to be, inside the transaction. Routers that
 // stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
-func (a *Reading) shares(addr common.Address, out, in []Leg) {
+func (a *Case) shares(addr common.Address, out, in []Leg) {
 	if a.CalledRouter() {
 		return
 	}
@@ -162,7 +162,7 @@ func (a *Reading) shares(addr common.Address, out, in []Leg) {
 }
 
 // supplied sums what was minted and what was burnt of a token.
-func (a *Reading) supplied(token common.Address) [2]*big.Int {
+func (a *Case) supplied(token common.Address) [2]*big.Int {
 	if a.supply == nil {
 		a.supply = map[common.Address][2]*big.Int{}
 		for i := range a.Flow.Transfers {
@@ -188,7 +188,7 @@ func (a *Reading) supplied(token common.Address) [2]*big.Int {
 
 // MadeOrBurnt finds among what the actor got a token of which units came into being, and
 // among what it gave one of which units were destroyed. Wrapped native coin does not count.
-func (a *Reading) MadeOrBurnt() (token common.Address, ok bool) {
+func (a *Case) MadeOrBurnt() (token common.Address, ok bool) {
 	if a.Flow == nil {
 		return token, false
 	}
@@ -212,7 +212,7 @@ func nearly(n, m *big.Int) bool {
 }
 
 // CalledRouter reports whether the actor called a contract made for swapping.
-func (a *Reading) CalledRouter() bool {
+func (a *Case) CalledRouter() bool {
 	if !a.HasTo {
 		return false
 	}

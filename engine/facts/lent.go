@@ -22,14 +22,14 @@ const MaxLoans = 8
 
 // Loans are the flash loans of which the movements show both ways. The event of a
 // lender, or the callback by which it hands over, only says where to look.
-func (a *Reading) Loans() []loan {
+func (a *Case) Loans() []loan {
 	if !a.lentRead {
 		a.lentRead, a.lentList = true, a.readLoans()
 	}
 	return a.lentList
 }
 
-func (a *Reading) readLoans() (list []loan) {
+func (a *Case) readLoans() (list []loan) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (a *Reading) readLoans() (list []loan) {
 }
 
 // callbackLoans looks at the frames by which lenders without an event call borrowers.
-func (a *Reading) callbackLoans(add func(common.Address, common.Address, *common.Address, *big.Int)) {
+func (a *Case) callbackLoans(add func(common.Address, common.Address, *common.Address, *big.Int)) {
 	if a.Tree == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (a *Reading) callbackLoans(add func(common.Address, common.Address, *common
 // lent finds the transfer that handed out a loan and the later one that brought it
 // back, with what the lender took for it. Aave keeps the assets of its pool in the
 // contract of the share: so the holder is whoever paid the borrower.
-func (a *Reading) lent(holder, borrower common.Address, token *common.Address, amount *big.Int) (loan, bool) {
+func (a *Case) lent(holder, borrower common.Address, token *common.Address, amount *big.Int) (loan, bool) {
 	for i, tried := 0, 0; i < len(a.Flow.Transfers) && tried < MaxLoans; i++ {
 		out := &a.Flow.Transfers[i]
 		if out.ID != nil || out.Amount.Cmp(amount) != 0 || token != nil && out.Token != *token || (out.From == common.Address{}) {

@@ -27,7 +27,7 @@ type Loan struct {
 const maxLoans = 64
 
 // loans finds what was lent and repaid inside of an external call.
-func (f *Facts) loans() {
+func (f *Layout) loans() {
 	called := map[int]int{} // of an external call: the first call inside of it by an outsider to the party
 	for i, x := range f.Tree.Frames {
 		if x.Kind != trace.Call || x.Status != trace.OK || len(x.Input) < 4 || x.Parent == nil || !f.Tool(x.To) || f.members[x.From] {
@@ -50,7 +50,7 @@ func (f *Facts) loans() {
 // loansIn looks for assets that one account paid to the party inside an external call, and had back
 // from it by the end. What is paid before the callback counts as lent, and so does what
 // the account called by the party pays inside of it.
-func (f *Facts) loansIn(d, callback int) {
+func (f *Layout) loansIn(d, callback int) {
 	type account struct {
 		lender common.Address
 		key    Key
@@ -81,7 +81,7 @@ func (f *Facts) loansIn(d, callback int) {
 }
 
 // loan is one that a movement of an external call begins.
-func (f *Facts) loan(d, move int) *Loan {
+func (f *Layout) loan(d, move int) *Loan {
 	m := &f.Moves[move]
 	lender := m.From
 	if lender == (common.Address{}) { // minted for the loan, and burnt after it
@@ -101,7 +101,7 @@ func (l *Loan) repay(move int, n *big.Int) {
 }
 
 // knownLoan reports whether a loan stands in the list, found in another external call around it.
-func (f *Facts) knownLoan(l *Loan) bool {
+func (f *Layout) knownLoan(l *Loan) bool {
 	for i := range f.Loans {
 		if f.Loans[i].From == l.From {
 			return true
@@ -110,12 +110,12 @@ func (f *Facts) knownLoan(l *Loan) bool {
 	return false
 }
 
-func (f *Facts) wrapper(a common.Address) bool {
+func (f *Layout) wrapper(a common.Address) bool {
 	return f.Chain.WrappedNative != nil && a == *f.Chain.WrappedNative
 }
 
 // Lends reports whether an account lent something to the party.
-func (f *Facts) Lends(a common.Address) bool {
+func (f *Layout) Lends(a common.Address) bool {
 	for i := range f.Loans {
 		if f.Loans[i].Lender == a {
 			return true
@@ -132,11 +132,11 @@ var settling = []string{"liquidat", "absorb", "bite", "seize", "repay", "payback
 var liquidating = settling[:4]
 
 // debts finds the calls by the party that settle a debt which it did not open here.
-func (f *Facts) debts() {
+func (f *Layout) debts() {
 	opened := map[common.Address]bool{}
 	for i := range f.ExternalCalls {
 		d := &f.ExternalCalls[i]
-		name := strings.ToLower(f.Name(d.Frame))
+		name := strings.ToLower(f.CallName(d.Frame))
 		switch {
 		case strings.HasPrefix(name, "borrow"):
 			opened[d.Target] = true
@@ -158,18 +158,18 @@ func begins(s string, with []string) bool {
 }
 
 // Liquidates reports whether a frame calls a function of the kind that liquidates.
-func (f *Facts) Liquidates(frame int) bool {
-	return begins(strings.ToLower(f.Name(frame)), liquidating)
+func (f *Layout) Liquidates(frame int) bool {
+	return begins(strings.ToLower(f.CallName(frame)), liquidating)
 }
 
 // Borrows reports whether a frame calls a function that borrows.
-func (f *Facts) Borrows(frame int) bool {
-	return strings.HasPrefix(strings.ToLower(f.Name(frame)), "borrow")
+func (f *Layout) Borrows(frame int) bool {
+	return strings.HasPrefix(strings.ToLower(f.CallName(frame)), "borrow")
 }
 
 // Names is the first account of a set that the arguments of a frame name as a whole word;
 // zero for none.
-func (f *Facts) Names(frame int, set map[common.Address]bool) common.Address {
+func (f *Layout) Names(frame int, set map[common.Address]bool) common.Address {
 	in := f.Tree.Frames[frame].Input
 	if len(in) < 4 {
 		return common.Address{}

@@ -20,7 +20,7 @@ type LossCandidate struct {
 const maxLossCandidates = 200
 
 // crossed is what crossed the border of the cluster: its net by asset, and who paid it.
-func (f *Facts) crossed() (side map[Key]*big.Int, payers map[common.Address]bool) {
+func (f *Layout) crossed() (side map[Key]*big.Int, payers map[common.Address]bool) {
 	side, payers = map[Key]*big.Int{}, map[common.Address]bool{}
 	for i := range f.Moves {
 		m := &f.Moves[i]
@@ -44,7 +44,7 @@ func (f *Facts) crossed() (side map[Key]*big.Int, payers map[common.Address]bool
 }
 
 // lossCandidates sets what the cluster gained and spent, and finds who lost to it.
-func (f *Facts) lossCandidates() {
+func (f *Layout) lossCandidates() {
 	side, direct := f.crossed()
 	receipts := f.receipts()
 	for _, p := range sorted(side, func(n *big.Int) bool { return n.Sign() != 0 }) {
@@ -71,7 +71,7 @@ func (f *Facts) lossCandidates() {
 
 // receipts are the tokens that were minted to the cluster by contracts which in the same external call
 // paid it something else: shares or debts, and no gains by themselves.
-func (f *Facts) receipts() map[Key]bool {
+func (f *Layout) receipts() map[Key]bool {
 	type got struct {
 		first   Key
 		several bool
@@ -114,7 +114,7 @@ func (l *LossCandidate) feeds(side map[Key]*big.Int) bool {
 
 // Robbed is what an account outside the cluster lost without getting anything that counts;
 // nil where it did not.
-func (f *Facts) Robbed(a common.Address) []Position {
+func (f *Layout) Robbed(a common.Address) []Position {
 	l := LossCandidate{Address: a}
 	if f.InAttackerCluster(a) || !f.lost(&l) {
 		return nil
@@ -123,7 +123,7 @@ func (f *Facts) Robbed(a common.Address) []Position {
 }
 
 // lost fills in what an account lost, and reports whether it has nothing for it.
-func (f *Facts) lost(l *LossCandidate) bool {
+func (f *Layout) lost(l *LossCandidate) bool {
 	var got []Position
 	for _, p := range f.Changed(l.Address) {
 		switch {
@@ -144,7 +144,7 @@ var dust = big.NewInt(100)
 
 // negligible reports whether what was got is worth less than 1 % of what was lost, at
 // prices that hold for years. What has no such price is not negligible.
-func (f *Facts) negligible(got, lost []Position) bool {
+func (f *Layout) negligible(got, lost []Position) bool {
 	if len(got) == 0 {
 		return true
 	}
@@ -169,7 +169,7 @@ var coins = map[string][2]int64{"ETH": {80, 6000}, "BNB": {10, 1500}}
 
 // Bounds are the least and the most that a position may be worth, in thousandths of a
 // dollar. They serve to tell what is negligible and nothing else.
-func (f *Facts) Bounds(p Position) (low, high *big.Int, ok bool) {
+func (f *Layout) Bounds(p Position) (low, high *big.Int, ok bool) {
 	if p.Key == (Key{}) {
 		b, known := coins[f.Chain.Native.Symbol]
 		if !known {
@@ -192,7 +192,7 @@ func (f *Facts) Bounds(p Position) (low, high *big.Int, ok bool) {
 }
 
 // Free reports whether the cluster gained and has less of nothing that counts.
-func (f *Facts) Free() bool {
+func (f *Layout) Free() bool {
 	if len(f.Gains) == 0 {
 		return false
 	}
@@ -205,7 +205,7 @@ func (f *Facts) Free() bool {
 }
 
 // Loses is the loss candidate at an address; nil for none.
-func (f *Facts) Loses(a common.Address) *LossCandidate {
+func (f *Layout) Loses(a common.Address) *LossCandidate {
 	for i := range f.LossCandidates {
 		if f.LossCandidates[i].Address == a {
 			return &f.LossCandidates[i]

@@ -18,13 +18,13 @@ func AllZero(b []byte) bool {
 }
 
 // BridgeAt reports whether a label that somebody reviewed says that a contract is a bridge.
-func (a *Reading) BridgeAt(addr common.Address) bool {
+func (a *Case) BridgeAt(addr common.Address) bool {
 	l := a.LabelOf(addr)
 	return l.Category == "bridge" && l.Confidence != label.Scraped
 }
 
 // Staking reports whether a label says that a contract holds stakes.
-func (a *Reading) Staking(addr common.Address) bool {
+func (a *Case) Staking(addr common.Address) bool {
 	l := a.LabelOf(addr)
 	return (l.Category == "staking" || l.Category == "restaking") && l.Confidence != label.Scraped
 }
@@ -39,7 +39,7 @@ func OwnMatches(hits []*Match) (own []*Match) {
 }
 
 // HoldsShares reports whether the actor got or gave shares of a contract.
-func (a *Reading) HoldsShares(addr common.Address) bool {
+func (a *Case) HoldsShares(addr common.Address) bool {
 	for _, l := range append(a.Out, a.In...) {
 		if l.Key.Token == addr && (l.Minted || l.Key.NFT) { // a share, or a position
 			return true
@@ -51,7 +51,7 @@ func (a *Reading) HoldsShares(addr common.Address) bool {
 func (h *Match) Certain() bool { return !h.Weak && h.Mine }
 
 // OnlyWrap reports whether native coin against its wrapped form is all that moved.
-func (a *Reading) OnlyWrap() bool {
+func (a *Case) OnlyWrap() bool {
 	legs := append(append([]Leg(nil), a.Out...), a.In...)
 	native := false
 	for _, l := range legs {
@@ -64,21 +64,21 @@ func (a *Reading) OnlyWrap() bool {
 }
 
 // WrappedNative reports whether a token is the chain's own wrapped coin.
-func (a *Reading) WrappedNative(token common.Address) bool {
+func (a *Case) WrappedNative(token common.Address) bool {
 	return a.Chain != nil && a.Chain.WrappedNative != nil && *a.Chain.WrappedNative == token
 }
 
 // WrapsCoin reports whether deposit() and withdraw(uint256) of a contract wrap and unwrap
 // native coin as far as is known: it is the chain's own wrapped coin, wrapped some here, or
 // somebody lists it as a token. Stakes, vaults and lotteries have functions of these names.
-func (a *Reading) WrapsCoin(addr common.Address) bool {
+func (a *Case) WrapsCoin(addr common.Address) bool {
 	return a.Wrapped(addr) || a.Tokens[addr].Listed || a.LabelOf(addr).Category == "token"
 }
 
 // wrapping reports whether an act is that of a wrapped coin.
 func wrapping(x Act) bool { return x == ActWrap || x == ActUnwrap }
 
-func (a *Reading) Wrapped(token common.Address) bool {
+func (a *Case) Wrapped(token common.Address) bool {
 	if a.WrappedNative(token) {
 		return true
 	}
@@ -94,7 +94,7 @@ func (a *Reading) Wrapped(token common.Address) bool {
 
 // IsPoisoning reports whether there are nothing but transfers of nothing, between others than
 // the sender; their only use is to put a look-alike address into somebody's history.
-func (a *Reading) IsPoisoning() bool {
+func (a *Case) IsPoisoning() bool {
 	if a.Flow == nil || len(a.Flow.Transfers)+len(a.Flow.Fakes) == 0 || len(a.Matches) > 0 {
 		return false
 	}

@@ -19,7 +19,7 @@ type MessageFee struct {
 
 // MessageFees are the fees of the messages that the transaction sent to other chains, net of what
 // came back. Without a trace none is known.
-func (a *Reading) MessageFees() (fees []MessageFee) {
+func (a *Case) MessageFees() (fees []MessageFee) {
 	if !a.HasTrace() || !a.Succeeded || a.Flow == nil || !a.Has(ActBridgeOut, ActMessageOut) {
 		return nil
 	}
@@ -63,7 +63,7 @@ func messageFee(f *trace.Frame) *big.Int {
 }
 
 // subtractReturned takes off what the calls of the fees gave back to their payer or to the actor.
-func (a *Reading) subtractReturned(fees []MessageFee, under map[*trace.Frame]int) {
+func (a *Case) subtractReturned(fees []MessageFee, under map[*trace.Frame]int) {
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Frame < 0 || m.Frame >= len(a.Tree.Frames) {

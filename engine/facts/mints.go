@@ -9,7 +9,7 @@ import (
 )
 
 // BatchMinted reads the one ERC-2309 event of the called contract that mints a range.
-func (a *Reading) BatchMinted() (first, last *big.Int, to common.Address, ok bool) {
+func (a *Case) BatchMinted() (first, last *big.Int, to common.Address, ok bool) {
 	if a.Receipt == nil {
 		return nil, nil, to, false
 	}

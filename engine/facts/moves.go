@@ -10,7 +10,7 @@ import (
 )
 
 // moves puts the movements of coin and tokens into the order of execution.
-func (f *Facts) moves() {
+func (f *Layout) moves() {
 	coin := map[int][]int{}
 	for i := range f.Flow.Moves {
 		m := &f.Flow.Moves[i]
@@ -38,7 +38,7 @@ func (f *Facts) moves() {
 	}
 }
 
-func (f *Facts) walk(x *trace.Frame, coin, tokens map[int][]int) {
+func (f *Layout) walk(x *trace.Frame, coin, tokens map[int][]int) {
 	f.spans[x.Index][0] = len(f.Moves)
 	defer func() { f.spans[x.Index][1] = len(f.Moves) }()
 	for _, i := range coin[x.Index] {
@@ -66,7 +66,7 @@ func (f *Facts) walk(x *trace.Frame, coin, tokens map[int][]int) {
 
 // transfer adds a movement of a token. Of the wrapped coin, minting and burning are an
 // exchange with the wrapper.
-func (f *Facts) transfer(frame int, t *flow.Transfer) {
+func (f *Layout) transfer(frame int, t *flow.Transfer) {
 	m := Move{
 		Token:        t.Token,
 		Key:          Key{Token: t.Token, NFT: t.Standard == flow.ERC721},
@@ -107,7 +107,7 @@ func (m *Move) Asset() Key {
 }
 
 // KeyOf is the asset of a fungible token: the wrapped token of the native coin is the coin.
-func (f *Facts) KeyOf(token common.Address) Key {
+func (f *Layout) KeyOf(token common.Address) Key {
 	if w := f.Chain.WrappedNative; w != nil && token == *w && !f.Chain.WrappedIsShare {
 		return Key{}
 	}
@@ -115,10 +115,10 @@ func (f *Facts) KeyOf(token common.Address) Key {
 }
 
 // Inside lists the movements in a frame and below it.
-func (f *Facts) Inside(frame int) []Move { return f.Moves[f.spans[frame][0]:f.spans[frame][1]] }
+func (f *Layout) Inside(frame int) []Move { return f.Moves[f.spans[frame][0]:f.spans[frame][1]] }
 
 // Before is how many movements were made before a frame began.
-func (f *Facts) Before(frame int) int { return f.spans[frame][0] }
+func (f *Layout) Before(frame int) int { return f.spans[frame][0] }
 
 // After is how many movements had been made when a frame ended.
-func (f *Facts) After(frame int) int { return f.spans[frame][1] }
+func (f *Layout) After(frame int) int { return f.spans[frame][1] }

@@ -128,7 +128,7 @@ type party struct {
 	sides    []side
 }
 
-func (a *Reading) partyOf(rc *ethrpc.Receipt) (p party) {
+func (a *Case) partyOf(rc *ethrpc.Receipt) (p party) {
 	if rc.From != nil {
 		p.from = *rc.From
 	}
@@ -142,7 +142,7 @@ func (a *Reading) partyOf(rc *ethrpc.Receipt) (p party) {
 	return p
 }
 
-func (a *Reading) self() (p party) {
+func (a *Case) self() (p party) {
 	p.from, p.hash, p.sides = a.Sender, a.Tx.Hash, sidesOf(a.Receipt)
 	if a.Tx.To != nil {
 		p.to = *a.Tx.To
@@ -152,7 +152,7 @@ func (a *Reading) self() (p party) {
 
 // same reports whether one searcher is behind both: one contract that nobody knows, or
 // one account that calls such contracts. What goes through a known router is anybody's.
-func (a *Reading) same(x, y *party) bool {
+func (a *Case) same(x, y *party) bool {
 	none := common.Address{}
 	if x.to == none || y.to == none || a.public(x.to) || a.public(y.to) {
 		return false
@@ -161,7 +161,7 @@ func (a *Reading) same(x, y *party) bool {
 }
 
 // public reports whether a contract serves everybody.
-func (a *Reading) public(addr common.Address) bool {
+func (a *Case) public(addr common.Address) bool {
 	if a.ProtocolAt(addr) != "" || a.HasLabel(addr) {
 		return true
 	}
@@ -170,7 +170,7 @@ func (a *Reading) public(addr common.Address) bool {
 }
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.
-func (a *Reading) surroundings() *Sandwich {
+func (a *Case) surroundings() *Sandwich {
 	w := a.sandwich()
 	if w != nil {
 		a.weigh(w)
@@ -178,7 +178,7 @@ func (a *Reading) surroundings() *Sandwich {
 	return w
 }
 
-func (a *Reading) sandwich() *Sandwich {
+func (a *Case) sandwich() *Sandwich {
 	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (a *Reading) sandwich() *Sandwich {
 }
 
 // frontLeg: others follow the same way, then the searcher comes back the other way.
-func (a *Reading) frontLeg(self *party, s side, after []party) *Sandwich {
+func (a *Case) frontLeg(self *party, s side, after []party) *Sandwich {
 	w := &Sandwich{Leg: true, Front: true, Searcher: self.to, Pool: s.pool, Opened: self.hash}
 	for i := range after {
 		p := &after[i]
@@ -224,7 +224,7 @@ func (a *Reading) frontLeg(self *party, s side, after []party) *Sandwich {
 }
 
 // backLeg is frontLeg seen from behind.
-func (a *Reading) backLeg(self *party, s side, before []party) *Sandwich {
+func (a *Case) backLeg(self *party, s side, before []party) *Sandwich {
 	w := &Sandwich{Leg: true, Searcher: self.to, Pool: s.pool, Closed: self.hash}
 	for i := len(before) - 1; i >= 0; i-- {
 		p := &before[i]
@@ -241,7 +241,7 @@ func (a *Reading) backLeg(self *party, s side, before []party) *Sandwich {
 	return nil
 }
 
-func (a *Reading) victim(self *party, s side, before, after []party) *Sandwich {
+func (a *Case) victim(self *party, s side, before, after []party) *Sandwich {
 	for i := len(before) - 1; i >= 0; i-- {
 		f := &before[i]
 		if a.same(f, self) || !slices.Contains(f.sides, s) {
@@ -298,7 +298,7 @@ func positionsOf(rc *ethrpc.Receipt) (list []position) {
 
 // JustInTime: liquidity was added, somebody else traded against it, and it was taken
 // out again, all inside a few transactions of one block.
-func (a *Reading) JustInTime() (pool common.Address, ok bool) {
+func (a *Case) JustInTime() (pool common.Address, ok bool) {
 	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
 		return pool, false
 	}
@@ -332,7 +332,7 @@ type Followed struct {
 
 // FollowedTrade is the trade of the transaction right before this one in one of its pools,
 // the other way and on somebody else's account; nil for none.
-func (a *Reading) FollowedTrade() *Followed {
+func (a *Case) FollowedTrade() *Followed {
 	if a.Neighbours == nil || len(a.Neighbours.Before) == 0 {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (o *Operation) Payer() common.Address {
 
 // findOperations reads the operations of a bundle. An event counts from an entry point
 // that is known, or that was called with a bundle.
-func (a *Reading) findOperations() {
+func (a *Case) findOperations() {
 	bundled := a.Call != nil && a.Call.Act == ActUserOps
 	reasons := map[common.Hash][]byte{}
 	for i := range a.Matches {
@@ -79,7 +79,7 @@ const (
 
 // findPhases finds the phase of each frame of a bundle, and the frames of the operations. An
 // entry point runs an operation in a call of itself, whose order is that of the events.
-func (a *Reading) findPhases() []phase {
+func (a *Case) findPhases() []phase {
 	if !a.HasTrace() {
 		return nil
 	}
@@ -130,7 +130,7 @@ func phaseOf(f *trace.Frame, in phase, account, paymaster bool) phase {
 }
 
 // placeOperations gives each operation its frame, where there is one for each.
-func (a *Reading) placeOperations(runs []*trace.Frame) {
+func (a *Case) placeOperations(runs []*trace.Frame) {
 	next := map[common.Address][]*trace.Frame{}
 	for _, f := range runs {
 		next[f.To] = append(next[f.To], f)

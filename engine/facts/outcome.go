@@ -4,7 +4,7 @@ import "txlens/engine/trace"
 
 // OutcomeKnown reports whether anything says how the transaction ended. Without a
 // receipt that is a trace that failed: then nothing moved in any case.
-func (a *Reading) OutcomeKnown() bool {
+func (a *Case) OutcomeKnown() bool {
 	if a.NoReceipt {
 		return a.HasTrace() && a.Tree.Root.Err != ""
 	}
@@ -13,14 +13,14 @@ func (a *Reading) OutcomeKnown() bool {
 
 // BareTransfer: coin sent without calldata for the price of a plain transfer; no code
 // can have run, so the receipt tells all.
-func (a *Reading) BareTransfer() bool {
+func (a *Case) BareTransfer() bool {
 	return a.Succeeded && a.Tx.To != nil && len(a.Tx.Input) == 0 && a.Receipt != nil && len(a.Receipt.Logs) == 0 && a.Receipt.GasUsed == 21000
 }
 
 // FailureOrigin is the frame where the failure of the transaction began, or that of its
 // act inside of it; the root when
 // the receipt alone says that it failed.
-func (a *Reading) FailureOrigin() *trace.Frame {
+func (a *Case) FailureOrigin() *trace.Frame {
 	if a.ActFailed {
 		return a.Undone[0].Origin
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // party gathers who acts for the sender.
-func (f *Facts) party() {
+func (f *Layout) party() {
 	f.members = map[common.Address]bool{f.Tx.From: true}
 	root := f.Tree.Root
 	if root.Kind == trace.Call && root.Status == trace.OK && root.HasTo && root.To != f.Tx.From && f.bespoke(root) {
@@ -23,7 +23,7 @@ func (f *Facts) party() {
 	}
 }
 
-func (f *Facts) join(a common.Address) {
+func (f *Layout) join(a common.Address) {
 	if !f.members[a] {
 		f.members[a] = true
 		f.Tools = append(f.Tools, a)
@@ -33,7 +33,7 @@ func (f *Facts) join(a common.Address) {
 // bespoke reports whether the called contract is one of the sender's own: nobody vouches
 // for it, and its function is no public one. Who pays out of its stock and gets nothing is
 // not the sender's, whatever it is called by.
-func (f *Facts) bespoke(root *trace.Frame) bool {
+func (f *Layout) bespoke(root *trace.Frame) bool {
 	if f.Vouched(root.To) || f.paysOut(root.To) {
 		return false
 	}
@@ -43,7 +43,7 @@ func (f *Facts) bespoke(root *trace.Frame) bool {
 		return f.acts(root) >= 2
 	case len(root.Input) < 4, called == evmsig.Selector{}, evmsig.Runners[called], evmsig.UnpaidTokenFunctions[called] && !root.Value.IsZero():
 		return true
-	case !f.Published(0):
+	case !f.PublishedCall(0):
 		return true
 	}
 	for _, x := range f.Tree.Frames[1:] {
@@ -55,7 +55,7 @@ func (f *Facts) bespoke(root *trace.Frame) bool {
 }
 
 // acts counts the calls that a frame makes itself.
-func (f *Facts) acts(x *trace.Frame) (n int) {
+func (f *Layout) acts(x *trace.Frame) (n int) {
 	for _, c := range x.Children {
 		if c.Kind == trace.Call && c.Status == trace.OK {
 			n++
@@ -66,7 +66,7 @@ func (f *Facts) acts(x *trace.Frame) (n int) {
 
 // paysOut reports whether an account ends with less of something, more of nothing, and got
 // nothing from others than the sender.
-func (f *Facts) paysOut(a common.Address) bool {
+func (f *Layout) paysOut(a common.Address) bool {
 	lost := false
 	for _, p := range f.nets.Of(a) {
 		if p.Amount.Sign() > 0 {
@@ -87,7 +87,7 @@ func (f *Facts) paysOut(a common.Address) bool {
 
 // pocketed finds the accounts that the party paid of its own accord and that did nothing
 // themselves. What a contract of others has the party pay to an account is a price or a fee.
-func (f *Facts) findProfitReceivers() {
+func (f *Layout) findProfitReceivers() {
 	f.profitReceivers = map[common.Address]bool{}
 	sent := map[common.Address]bool{}
 	for i := range f.Moves {
@@ -104,7 +104,7 @@ func (f *Facts) findProfitReceivers() {
 }
 
 // accord reports whether a member called for a movement: it sent coin, or called the token.
-func (f *Facts) accord(m *Move) bool {
+func (f *Layout) accord(m *Move) bool {
 	x := f.Tree.Frames[m.Frame]
 	for x.Parent != nil && (x.Kind == trace.DelegateCall || x.Parent.To == m.Key.Token && x.From == m.Key.Token) {
 		x = x.Parent

@@ -54,7 +54,7 @@ func (r *Registry) FactoryOf(chainID uint64, family string, pool common.Address,
 }
 
 // prove attributes the pools of forked families to their factories.
-func (a *Reading) prove() {
+func (a *Case) prove() {
 	tokens := map[common.Address][]common.Address{}
 	for i := range a.Matches {
 		if h := &a.Matches[i]; h.Slug == "" && h.Rule.Flags&(FlagPool|FlagFork) == FlagPool|FlagFork {
@@ -107,7 +107,7 @@ var quotes = map[uint64][]common.Address{
 }
 
 // provedAlone tries a pool's one known token with those that it may be held beside.
-func (a *Reading) provedAlone(h *Match, token common.Address) string {
+func (a *Case) provedAlone(h *Match, token common.Address) string {
 	others := quotes[a.chainID]
 	if a.Chain != nil && a.Chain.WrappedNative != nil {
 		others = append([]common.Address{*a.Chain.WrappedNative}, others...)

@@ -13,7 +13,7 @@ import (
 // Refuses reports whether a token answered false to a call that should move or allow tokens
 // and recorded nothing: EIP-20 lets a token refuse so, and its caller may go on. Tokens that
 // answer false to what they did are known too; those have an event of it.
-func (a *Reading) Refuses(f *trace.Frame) bool {
+func (a *Case) Refuses(f *trace.Frame) bool {
 	if f == nil || f.Status != trace.OK || f.Kind != trace.Call || !f.HasTo || len(f.Output) != 32 || !AllZero(f.Output) {
 		return false
 	}
@@ -29,7 +29,7 @@ func (a *Reading) Refuses(f *trace.Frame) bool {
 }
 
 // emitted reports whether an account has a log in the receipt.
-func (a *Reading) emitted(by common.Address) bool {
+func (a *Case) emitted(by common.Address) bool {
 	if a.Receipt == nil || a.NoLogs || a.NoReceipt {
 		return true // it may have
 	}
@@ -43,7 +43,7 @@ func (a *Reading) emitted(by common.Address) bool {
 
 // Refusals are the calls that tokens refused, where one passes on that of another only the
 // outer one.
-func (a *Reading) Refusals() (frames []*trace.Frame) {
+func (a *Case) Refusals() (frames []*trace.Frame) {
 	if a.Tree == nil || !a.Succeeded {
 		return nil
 	}

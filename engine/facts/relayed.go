@@ -44,7 +44,7 @@ type carried struct {
 
 // unwrapRelayed takes the users whose signed calls a relayer brought: ERC-2771, where a forwarder
 // puts the user behind the calldata, and contracts that call themselves so.
-func (a *Reading) unwrapRelayed() bool {
+func (a *Case) unwrapRelayed() bool {
 	list := a.carriedCalls()
 	var who []common.Address
 	for i := range list {
@@ -68,7 +68,7 @@ func (a *Reading) unwrapRelayed() bool {
 }
 
 // carriedCalls are the calls that relayers brought.
-func (a *Reading) carriedCalls() []carried {
+func (a *Case) carriedCalls() []carried {
 	if !a.carriedRead {
 		a.carriedRead = true
 		if a.carriedList = a.carriedByTrace(); len(a.carriedList) == 0 {
@@ -80,7 +80,7 @@ func (a *Reading) carriedCalls() []carried {
 
 // carriedByTrace are the calls whose calldata ends in the address of an account whose signature
 // was checked before: a selector and words, what a relay adds, and the twenty bytes.
-func (a *Reading) carriedByTrace() (list []carried) {
+func (a *Case) carriedByTrace() (list []carried) {
 	if a.Tree == nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func checkedSignature(f *trace.Frame) (who common.Address, ok bool) {
 
 // named reports whether a frame, or the proxy around it, is a known function that names the user.
 // Some nodes leave out the precompile that checks signatures.
-func (a *Reading) named(f *trace.Frame, user common.Address) bool {
+func (a *Case) named(f *trace.Frame, user common.Address) bool {
 	if f == nil {
 		return false
 	}
@@ -127,7 +127,7 @@ func (a *Reading) named(f *trace.Frame, user common.Address) bool {
 
 // carriedByCalldata reads the calldata of the transaction, where there is no trace that shows it.
 // A call that moved nothing may have failed, so it is not read.
-func (a *Reading) carriedByCalldata() []carried {
+func (a *Case) carriedByCalldata() []carried {
 	if a.Tx.To == nil || a.Tree != nil && a.Tree.Source != trace.SourceReceipt {
 		return nil
 	}

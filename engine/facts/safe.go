@@ -17,7 +17,7 @@ const maxSafes = 8
 // unwrapSafe takes the Safe that ran its transaction: the contract that was called, or the
 // only one that says so when a relayer came between. Where that Safe did nothing but to run a
 // transaction of another one that it owns, the latter is meant, and so on.
-func (a *Reading) unwrapSafe() bool {
+func (a *Case) unwrapSafe() bool {
 	var who []common.Address
 	ran := false // a transaction that the owners signed, no module's
 	for i := range a.Matches {
@@ -48,7 +48,7 @@ func (a *Reading) unwrapSafe() bool {
 }
 
 // outermost is the one Safe of several that none of the others ran a transaction of.
-func (a *Reading) outermost(who []common.Address) (first common.Address, ok bool) {
+func (a *Case) outermost(who []common.Address) (first common.Address, ok bool) {
 	if len(who) > maxSafes {
 		return first, false
 	}
@@ -69,7 +69,7 @@ func (a *Reading) outermost(who []common.Address) (first common.Address, ok bool
 }
 
 // becomeSafe makes the last Safe the actor that is reached from the first one.
-func (a *Reading) becomeSafe(safe common.Address, who []common.Address) bool {
+func (a *Case) becomeSafe(safe common.Address, who []common.Address) bool {
 	input := a.safeCalldata(safe)
 	for range maxSafes {
 		next, ok := a.safeBelow(safe)
@@ -86,7 +86,7 @@ func (a *Reading) becomeSafe(safe common.Address, who []common.Address) bool {
 
 // safeCalldata is the calldata by which a Safe was made to run a transaction, nil if it is not
 // known.
-func (a *Reading) safeCalldata(safe common.Address) []byte {
+func (a *Case) safeCalldata(safe common.Address) []byte {
 	if a.Tx.To != nil && *a.Tx.To == safe {
 		return a.Tx.Input
 	}
@@ -96,7 +96,7 @@ func (a *Reading) safeCalldata(safe common.Address) []byte {
 	return nil
 }
 
-func (a *Reading) safeFrame(safe common.Address) *trace.Frame {
+func (a *Case) safeFrame(safe common.Address) *trace.Frame {
 	if a.Tree == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (a *Reading) safeFrame(safe common.Address) *trace.Frame {
 }
 
 // safeBelow is the Safe whose transaction another one ran, when that is all that it did.
-func (a *Reading) safeBelow(safe common.Address) (next common.Address, ok bool) {
+func (a *Case) safeBelow(safe common.Address) (next common.Address, ok bool) {
 	c, ok := readSafeExec(a.safeCalldata(safe))
 	switch {
 	case !ok:
@@ -160,7 +160,7 @@ func readSafeExec(input []byte) (c InnerCall, ok bool) {
 
 // unwrapAttempt: a failed Safe transaction was attempted by the Safe that was called, or by the
 // one that it was to run.
-func (a *Reading) unwrapAttempt() {
+func (a *Case) unwrapAttempt() {
 	if a.Call == nil || a.Call.Act != ActSafeExec || a.Tx.To == nil {
 		return
 	}
@@ -178,13 +178,13 @@ func (a *Reading) unwrapAttempt() {
 
 // SafeRejection reports whether the actor's Safe called itself with nothing, which does
 // nothing but use up a nonce: so owners reject a transaction that waits with the same one.
-func (a *Reading) SafeRejection() bool {
+func (a *Case) SafeRejection() bool {
 	c := a.Ordered
 	return c != nil && a.ActorKind == ActorSafe && c.HasTo && c.To == a.Actor && len(c.Input) == 0 && c.Value.Sign() == 0
 }
 
 // EmptyCall reports whether the actor's account made a call without data or coin, and no other.
-func (a *Reading) EmptyCall() bool {
+func (a *Case) EmptyCall() bool {
 	c := a.Ordered
 	return c != nil && c.HasTo && c.To != a.Actor && len(c.Input) == 0 && c.Value.Sign() == 0
 }
@@ -192,7 +192,7 @@ func (a *Reading) EmptyCall() bool {
 // enterOrdered makes the call that the owners of an account signed the call to explain, where
 // firstCallOf skips it: it has no value and no data, or its target is the account itself, or it
 // runs the code of another contract as the account.
-func (a *Reading) enterOrdered() {
+func (a *Case) enterOrdered() {
 	c := a.Ordered
 	if c == nil {
 		if f := a.emptyCallOf(a.Actor); f != nil {
@@ -215,7 +215,7 @@ func (a *Reading) enterOrdered() {
 }
 
 // emptyCallOf is the one call without value or data that an account made to another.
-func (a *Reading) emptyCallOf(account common.Address) (only *trace.Frame) {
+func (a *Case) emptyCallOf(account common.Address) (only *trace.Frame) {
 	if a.Tree == nil || a.ActorKind == ActorSafe {
 		return nil
 	}

@@ -19,7 +19,7 @@ type sale struct {
 // Sales pairs the NFTs that moved with the money that moved the other way. It answers
 // only for one buyer and one seller of one NFT each: in a sweep the movements do not
 // tell what was paid for which.
-func (a *Reading) Sales() []sale {
+func (a *Case) Sales() []sale {
 	if a.Flow == nil || !a.Has(ActNFTSale) {
 		return nil
 	}
@@ -64,4 +64,4 @@ func fungible(legs []Leg) (list []Leg) {
 }
 
 // coinLike: native coin and its wrapped form are one money.
-func (a *Reading) coinLike(l Leg) bool { return l.Native() || a.Wrapped(l.Key.Token) }
+func (a *Case) coinLike(l Leg) bool { return l.Native() || a.Wrapped(l.Key.Token) }

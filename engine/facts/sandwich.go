@@ -10,7 +10,7 @@ import (
 )
 
 // weigh fills in what a sandwich came to, as far as the events of its pool tell.
-func (a *Reading) weigh(w *Sandwich) {
+func (a *Case) weigh(w *Sandwich) {
 	front, back := a.swapIn(w, w.Opened), a.swapIn(w, w.Closed)
 	var victims []*poolSwap
 	if w.Leg {
@@ -40,7 +40,7 @@ type poolSwap struct {
 
 // swapIn is the first swap of a transaction in the pool of a sandwich; nil where there is
 // none, or none whose amounts can be read.
-func (a *Reading) swapIn(w *Sandwich, hash common.Hash) *poolSwap {
+func (a *Case) swapIn(w *Sandwich, hash common.Hash) *poolSwap {
 	rc := a.receiptOf(hash)
 	if rc == nil {
 		return nil
@@ -69,7 +69,7 @@ func (a *Reading) swapIn(w *Sandwich, hash common.Hash) *poolSwap {
 
 // TradeOf returns what a transaction of a sandwich paid into its pool, and what it got out
 // of it; nil where the events do not tell.
-func (a *Reading) TradeOf(w *Sandwich, hash common.Hash) (paid, got *Leg) {
+func (a *Case) TradeOf(w *Sandwich, hash common.Hash) (paid, got *Leg) {
 	s := a.swapIn(w, hash)
 	if s == nil {
 		return nil, nil
@@ -83,7 +83,7 @@ func (a *Reading) TradeOf(w *Sandwich, hash common.Hash) (paid, got *Leg) {
 	return paid, got
 }
 
-func (a *Reading) receiptOf(hash common.Hash) *ethrpc.Receipt {
+func (a *Case) receiptOf(hash common.Hash) *ethrpc.Receipt {
 	if hash == a.Tx.Hash {
 		return a.Receipt
 	}

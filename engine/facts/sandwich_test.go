@@ -63,7 +63,7 @@ func (p *pair) swap(hash common.Hash, up bool, in *big.Int) (*big.Int, *ethrpc.R
 
 // weighed is what the sandwich of four receipts comes to, seen from the one of hash.
 func weighed(hash common.Hash, leg bool, list []*ethrpc.Receipt) *Sandwich {
-	a := &Reading{Input: &Input{Tx: &ethrpc.Transaction{Hash: hash}, Neighbours: &ethrpc.Neighbours{}}}
+	a := &Case{Input: &Input{Tx: &ethrpc.Transaction{Hash: hash}, Neighbours: &ethrpc.Neighbours{}}}
 	seen := false
 	for _, rc := range list {
 		switch {

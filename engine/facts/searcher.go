@@ -19,15 +19,15 @@ const (
 
 // IsSearcher: the transaction took effect, called a contract that nobody knows, and
 // was not brought on behalf of somebody else.
-func (a *Reading) IsSearcher() bool {
+func (a *Case) IsSearcher() bool {
 	return a.Succeeded && a.Tx.To != nil && a.Flow != nil && (a.ActorKind == ActorSender || a.ActorKind == ActorContract) &&
 		a.ProtocolAt(*a.Tx.To) == ""
 }
 
 // HasTrace: the calls are known, so a contract that nobody knows shows its own.
-func (a *Reading) HasTrace() bool { return a.Tree != nil && a.Tree.Source != trace.SourceReceipt }
+func (a *Case) HasTrace() bool { return a.Tree != nil && a.Tree.Source != trace.SourceReceipt }
 
-func (a *Reading) FeeTotal() *big.Int {
+func (a *Case) FeeTotal() *big.Int {
 	if a.Flow == nil || a.Flow.Fee == nil {
 		return nil
 	}
@@ -36,14 +36,14 @@ func (a *Reading) FeeTotal() *big.Int {
 
 // OnlyGave reports whether an address gave and got nothing for it. A lender that was
 // repaid, and the maker of an order, did not.
-func (a *Reading) OnlyGave(addr common.Address) bool {
+func (a *Case) OnlyGave(addr common.Address) bool {
 	out, in := a.NetOf(addr)
 	return len(out) > 0 && len(in) == 0
 }
 
 // RateInCoin finds a pool that exchanged a token against the chain's coin: so much coin for
 // so much of the token.
-func (a *Reading) RateInCoin(k flow.TokenKey) (coin, token *big.Int) {
+func (a *Case) RateInCoin(k flow.TokenKey) (coin, token *big.Int) {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		c := a.Changes[h.Emitter]
@@ -62,7 +62,7 @@ func (a *Reading) RateInCoin(k flow.TokenKey) (coin, token *big.Int) {
 }
 
 // OnlyCoin reports whether nothing but native coin moved, unwrapped on the way or not.
-func (a *Reading) OnlyCoin() bool {
+func (a *Case) OnlyCoin() bool {
 	for i := range a.Matches {
 		if h := &a.Matches[i]; h.Act != ActWrap && h.Act != ActUnwrap {
 			return false
@@ -77,7 +77,7 @@ func (a *Reading) OnlyCoin() bool {
 }
 
 // ProducerPayment is what the block's producer was paid inside the transaction.
-func (a *Reading) ProducerPayment() *big.Int {
+func (a *Case) ProducerPayment() *big.Int {
 	sum := new(big.Int)
 	if a.Flow == nil || a.Block == nil || (a.Block.Miner == common.Address{}) || a.Tx.To != nil && *a.Tx.To == a.Block.Miner {
 		return sum

@@ -15,7 +15,7 @@ type Liquidation struct {
 }
 
 // Seizures reads the liquidation events, one Liquidation each.
-func (a *Reading) Seizures() (list []Liquidation, logs []int) {
+func (a *Case) Seizures() (list []Liquidation, logs []int) {
 	for i, h := range a.Find(ActLiquidate) {
 		if i == MaxStrangers || len(list) == MaxLoans {
 			break
@@ -40,7 +40,7 @@ func (a *Reading) Seizures() (list []Liquidation, logs []int) {
 
 // side reads the debt or the collateral of a liquidation event. Where the event names no
 // token, the movement of just that amount does.
-func (a *Reading) side(h *Match, role string, from, to common.Address) *flow.Delta {
+func (a *Case) side(h *Match, role string, from, to common.Address) *flow.Delta {
 	l := a.EventOf(h)
 	n := h.Rule.Number(l, role+"_amount")
 	if n == nil || n.Sign() <= 0 {

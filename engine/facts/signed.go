@@ -50,7 +50,7 @@ var ecrecover = common.BytesToAddress([]byte{1})
 
 // signatures lists the accepted signatures in order. What a token or Permit2 recovers
 // inside of a permit belongs to that permit.
-func (f *Facts) signatures() {
+func (f *Layout) signatures() {
 	for i := 0; i < len(f.Tree.Frames) && len(f.Signed) < maxSigned; i++ {
 		x := f.Tree.Frames[i]
 		if x.Status != trace.OK || x.Kind != trace.Call && x.Kind != trace.StaticCall {
@@ -78,7 +78,7 @@ func (f *Facts) signatures() {
 // accepted reports whether a contract looked at the signature of a permit: it recovered
 // the signer, asked the signer's contract, or told of the right. A contract that has no such
 // function and takes every call did none of it.
-func (f *Facts) accepted(permit int, signer common.Address) bool {
+func (f *Layout) accepted(permit int, signer common.Address) bool {
 	if f.Tree.Frames[permit].To == Permit2 {
 		return true
 	}
@@ -211,7 +211,7 @@ func permitted(data []byte, word, size int) (tokens []common.Address, most *big.
 
 // Stripped is what an account outside the cluster has less of, NFTs included, where it has
 // nothing for it; nil where it was paid or lost nothing.
-func (f *Facts) Stripped(a common.Address) (lost []Position) {
+func (f *Layout) Stripped(a common.Address) (lost []Position) {
 	if f.InAttackerCluster(a) {
 		return nil
 	}
@@ -238,7 +238,7 @@ type Share struct {
 }
 
 // Shares are the accounts that end with more of an asset, the largest share first.
-func (f *Facts) Shares(k Key) []Share {
+func (f *Layout) Shares(k Key) []Share {
 	sums := map[common.Address]*big.Int{}
 	for i := range f.nets.accounts {
 		a := f.nets.accounts[i].address
@@ -261,6 +261,6 @@ func SharesOf(sums map[common.Address]*big.Int) []Share {
 }
 
 // HasSigned reports whether an account signed something that the transaction brought.
-func (f *Facts) HasSigned(a common.Address) bool {
+func (f *Layout) HasSigned(a common.Address) bool {
 	return slices.ContainsFunc(f.Signed, func(s Signed) bool { return s.Signer == a })
 }

@@ -21,7 +21,7 @@ type Trade struct {
 const maxTrades = 1000
 
 // trades reads the exchanges of the cluster with pools.
-func (f *Facts) trades() {
+func (f *Layout) trades() {
 	for i := range f.ExternalCalls {
 		if f.ExternalCalls[i].Into >= 0 || len(f.Trades) >= maxTrades {
 			continue
@@ -36,7 +36,7 @@ func (f *Facts) trades() {
 	}
 }
 
-func (f *Facts) tradesIn(call int) {
+func (f *Layout) tradesIn(call int) {
 	nets := map[common.Address]map[Key]*big.Int{}
 	var order []common.Address
 	add := func(a common.Address, k Key, n *big.Int) {
@@ -85,7 +85,7 @@ type RoundTrip struct {
 }
 
 // RoundTrips are the pools that the cluster traded with in both directions.
-func (f *Facts) RoundTrips() (out []RoundTrip) {
+func (f *Layout) RoundTrips() (out []RoundTrip) {
 	type pair struct {
 		pool       common.Address
 		paid, held Key

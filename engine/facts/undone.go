@@ -28,7 +28,7 @@ func (u *Undone) Why() string {
 }
 
 // findUndone finds what the operations of a bundle that failed had tried, or the Safe.
-func (a *Reading) findUndone() {
+func (a *Case) findUndone() {
 	switch {
 	case a.ActorKind == ActorUserOp:
 		for i := range a.OperationList {
@@ -53,7 +53,7 @@ func (a *Reading) findUndone() {
 }
 
 // safeFailed reports whether all that a Safe ran failed.
-func (a *Reading) safeFailed(safe common.Address) (failed bool) {
+func (a *Case) safeFailed(safe common.Address) (failed bool) {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		if h.Emitter != safe {
@@ -71,7 +71,7 @@ func (a *Reading) safeFailed(safe common.Address) (failed bool) {
 
 // undoneOperation finds what an operation had tried: the call of its account that failed,
 // else what its calldata asks for.
-func (a *Reading) undoneOperation(i int) Undone {
+func (a *Case) undoneOperation(i int) Undone {
 	o := &a.OperationList[i]
 	u := Undone{Account: o.Account, reason: o.Reason}
 	if f := o.action(); f != nil {
@@ -101,7 +101,7 @@ func (o *Operation) action() *trace.Frame {
 
 // fail fills in the failure of a call: its origin, and the call of the account on the way
 // there.
-func (a *Reading) fail(u *Undone, f *trace.Frame) {
+func (a *Case) fail(u *Undone, f *trace.Frame) {
 	if f.Err != "" {
 		u.Origin = f.Origin()
 	}
@@ -122,7 +122,7 @@ func (a *Reading) fail(u *Undone, f *trace.Frame) {
 
 // asked is the first call that the calldata of an account carries; where it carries none
 // that is known, the call of the account itself.
-func (a *Reading) asked(account common.Address, input []byte) InnerCall {
+func (a *Case) asked(account common.Address, input []byte) InnerCall {
 	switch evmsig.Called(input) {
 	case evmsig.SelAccountExecute, evmsig.SelAccountExecuteAs, evmsig.SelSafeUserOp, evmsig.SelSafeUserOpWithErr:
 		if c, ok := callIn(input[4:], 0, 1, 2); ok {
@@ -143,7 +143,7 @@ const opCallData = 3
 
 // operationData is the calldata that an operation has for its account, as the calldata of
 // the bundle carries it; nil where it does not.
-func (a *Reading) operationData(i int) []byte {
+func (a *Case) operationData(i int) []byte {
 	if r := a.Registry.Call(a.Tx.Input); r == nil || r.Act != ActUserOps {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (a *Reading) operationData(i int) []byte {
 
 // CalledBy is the first call that an operation made for its account, or was to make; nil
 // where nothing tells.
-func (a *Reading) CalledBy(o *Operation) *InnerCall {
+func (a *Case) CalledBy(o *Operation) *InnerCall {
 	f := o.action()
 	if f == nil {
 		return nil

@@ -72,7 +72,7 @@ func (s *costScene) transfer(in *trace.Frame, token, from, to common.Address, n 
 	s.log(in, token, "Transfer(address,address,uint256)", []any{from, to}, n)
 }
 
-func (s *costScene) judge() (*facts.Reading, *classify.Verdict, narrate.Text) {
+func (s *costScene) judge() (*facts.Case, *classify.Verdict, narrate.Text) {
 	s.t.Helper()
 	ch, ok := chain.ByID(s.id)
 	if !ok {

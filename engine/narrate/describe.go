@@ -78,7 +78,7 @@ type stepWriter struct {
 }
 
 // Describe writes the summary and the steps of a verdict on a transaction.
-func Describe(a *facts.Reading, v *classify.Verdict) Text {
+func Describe(a *facts.Case, v *classify.Verdict) Text {
 	h, s := &headlineWriter{NewWords(a), v}, &stepWriter{NewWords(a), v}
 	var n *narrative
 	var summary string

@@ -131,7 +131,7 @@ func TestReadRisk(t *testing.T) {
 func TestNonCanonicalFunction(t *testing.T) {
 	f := &trace.Frame{Input: []byte{1, 2, 3, 4}}
 	for note, want := range map[string]string{"": "pay", decode.NoteTrailing: "pay", decode.NotePadded: "pay (non-canonical calldata)", decode.NoteUnreadable: "pay (non-canonical calldata)"} {
-		a := Words{Reading: &facts.Reading{Input: &facts.Input{Decoded: &decode.Set{Calls: []*decode.Call{{Name: "pay", Note: note}}}}}}
+		a := Words{Case: &facts.Case{Input: &facts.Input{Decoded: &decode.Set{Calls: []*decode.Call{{Name: "pay", Note: note}}}}}}
 		if got := a.functionOf(f); got != want {
 			t.Errorf("%q: %s", note, got)
 		}

@@ -57,7 +57,7 @@ func (a *headlineWriter) sayAttempt(u *facts.Undone, before string) string {
 	if !c.HasTo {
 		return ""
 	}
-	o := classify.AttemptOf(a.Reading, u)
+	o := classify.AttemptOf(a.Case, u)
 	switch {
 	case len(c.Input) == 0 && c.Value != nil:
 		return before + "send " + a.Amount(flow.TokenKey{}, c.Value) + " to " + a.Who(c.To)

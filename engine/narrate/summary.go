@@ -42,7 +42,7 @@ func (a *headlineWriter) summarise() string {
 		return a.sumNote()
 	}
 	s := a.actHeadline(o, via)
-	if at, ok := classify.TradedBy(a.Reading, o); ok && o.Act != facts.ActArbitrage {
+	if at, ok := classify.TradedBy(a.Case, o); ok && o.Act != facts.ActArbitrage {
 		s += ", by contract " + a.Who(at)
 	}
 	if a.InnerFailed {
@@ -361,7 +361,7 @@ func (a *headlineWriter) arbitrageHeadline(o *classify.Opinion) string {
 		pools = append(pools, h.Emitter)
 	}
 	s := "Closed an arbitrage over " + api.Count(len(facts.Distinct(pools)), "pool") + a.route(o) + ", gaining "
-	legs, whose := classify.Gain(a.Reading, o)
+	legs, whose := classify.Gain(a.Case, o)
 	s += a.legs(a.withoutDust(legs))
 	if whose != (common.Address{}) {
 		s += " for " + a.Who(whose)
@@ -382,7 +382,7 @@ func (a *headlineWriter) route(o *classify.Opinion) string {
 	if !chained(list) {
 		return ""
 	}
-	if gained, _ := classify.Gain(a.Reading, o); len(gained) > 0 && list[len(list)-1].Out == list[0].In {
+	if gained, _ := classify.Gain(a.Case, o); len(gained) > 0 && list[len(list)-1].Out == list[0].In {
 		if at := slices.IndexFunc(list, func(x facts.PoolTrade) bool { return a.sameCoin(x.In, gained[0].Key) }); at > 0 {
 			list = append(slices.Clone(list[at:]), list[:at]...)
 		}

@@ -7,19 +7,19 @@ import (
 
 // Words writes addresses and amounts as the sentences about one transaction do.
 type Words struct {
-	*facts.Reading
+	*facts.Case
 	full bool // each address is written in full
 }
 
 // NewWords makes the wording for a transaction.
-func NewWords(a *facts.Reading) Words { return Words{a, false} }
+func NewWords(a *facts.Case) Words { return Words{a, false} }
 
 // NewFullWords makes a wording in which each address is written in full, for what has to
 // stand by itself.
-func NewFullWords(a *facts.Reading) Words { return Words{a, true} }
+func NewFullWords(a *facts.Case) Words { return Words{a, true} }
 
 // InFull is the same wording with each address in full.
-func (a Words) InFull() Words { return NewFullWords(a.Reading) }
+func (a Words) InFull() Words { return NewFullWords(a.Case) }
 
 // Callee names what a frame calls.
 func (a Words) Callee(frame int) string { return a.target(a.Tree.Frames[frame]) }

@@ -18,7 +18,7 @@ import (
 // parts. The Result of the Case is not changed; the new one shares with it what stays the
 // same. The caller sets AnalysisModel (see Contributed), SkillsUsed and the diagram. A
 // partial result stays partial, with its mark and low confidence.
-func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
+func Apply(c *assemble.Analysis, a *Answer, ix *Index) (*api.Result, Dropped) {
 	r := *c.Result
 	p := api.Provenance{}
 	if r.Provenance != nil {

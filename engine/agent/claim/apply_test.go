@@ -151,7 +151,7 @@ func TestPartialStaysPartial(t *testing.T) {
 
 // TestVerdict: the rules keep the last word where they are sure.
 func TestVerdict(t *testing.T) {
-	f := func(name, hash string, change func(*assemble.Case), said api.TxType, want api.TxType, conf api.Confidence, noted bool) {
+	f := func(name, hash string, change func(*assemble.Analysis), said api.TxType, want api.TxType, conf api.Confidence, noted bool) {
 		t.Helper()
 		c := assemble.Build(recorded.Find(t, hash))
 		change(c)
@@ -161,9 +161,9 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	const swap = "0x5dcdd902dc"
-	same := func(*assemble.Case) {}
-	as := func(t api.TxType, conf api.Confidence) func(*assemble.Case) {
-		return func(c *assemble.Case) {
+	same := func(*assemble.Analysis) {}
+	as := func(t api.TxType, conf api.Confidence) func(*assemble.Analysis) {
+		return func(c *assemble.Analysis) {
 			r := *c.Result
 			r.TxType, r.Confidence = &t, conf
 			c.Result = &r

@@ -10,7 +10,7 @@ import (
 )
 
 // largest is the case with the most nodes.
-func largest(tb testing.TB) *assemble.Case {
+func largest(tb testing.TB) *assemble.Analysis {
 	var most *assemble.Evidence
 	for ev := range recorded.All(tb) {
 		if most == nil || len(ev.Receipt.Logs)+len(ev.Tree.Frames) > len(most.Receipt.Logs)+len(most.Tree.Frames) {

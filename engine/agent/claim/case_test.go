@@ -82,7 +82,7 @@ func exploitEvidence(t testing.TB) *assemble.Evidence {
 	}
 }
 
-func exploitCase(t testing.TB) *assemble.Case { return assemble.Build(exploitEvidence(t)) }
+func exploitCase(t testing.TB) *assemble.Analysis { return assemble.Build(exploitEvidence(t)) }
 
 func vaultABI(t testing.TB) *abi.ABI {
 	t.Helper()

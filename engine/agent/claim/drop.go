@@ -68,7 +68,7 @@ type Drop struct {
 }
 
 // Review lists the sentences of an answer that would be dropped, and changes nothing.
-func Review(c *assemble.Case, a *Answer, ix *Index) []Drop {
+func Review(c *assemble.Analysis, a *Answer, ix *Index) []Drop {
 	ix.drops = nil
 	Apply(c, a, ix)
 	return ix.drops

@@ -17,7 +17,7 @@ import (
 // Index is the set of things that exist in the evidence of one transaction. It is owned by
 // the model loop and not safe for concurrent use.
 type Index struct {
-	c *assemble.Case
+	c *assemble.Analysis
 	r *api.Result
 
 	frames    map[string]*trace.Frame // by path
@@ -44,7 +44,7 @@ type Index struct {
 }
 
 // NewIndex indexes the evidence that the rules used.
-func NewIndex(c *assemble.Case) *Index {
+func NewIndex(c *assemble.Analysis) *Index {
 	ix := &Index{
 		c: c, r: c.Result,
 		frames: map[string]*trace.Frame{}, nodeAt: map[string]*api.Node{}, logs: map[uint64]int{}, logNode: map[uint64]*api.Node{},

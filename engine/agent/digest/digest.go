@@ -41,7 +41,7 @@ func (b bounds) half() bounds {
 
 // Of returns the digest. context is the caller's text, which is no instruction. Long lists
 // are cut until the digest has at most MaxTokens.
-func Of(c *assemble.Case, context string, playbooks ...Playbook) string {
+func Of(c *assemble.Analysis, context string, playbooks ...Playbook) string {
 	for b := full; ; b = b.half() {
 		w := newWriter(c, b)
 		w.all(context, playbooks)
@@ -53,14 +53,14 @@ func Of(c *assemble.Case, context string, playbooks ...Playbook) string {
 
 // writer writes one digest.
 type writer struct {
-	c     *assemble.Case
+	c     *assemble.Analysis
 	r     *api.Result
 	b     bounds
 	out   strings.Builder
 	names *names
 }
 
-func newWriter(c *assemble.Case, b bounds) *writer {
+func newWriter(c *assemble.Analysis, b bounds) *writer {
 	return &writer{c: c, r: c.Result, b: b, names: newNames(c)}
 }
 

@@ -15,7 +15,7 @@ import (
 // that the list of addresses has each in full. Two addresses with the same abbreviation are
 // written in full everywhere, because look-alike addresses are made to be confused.
 type names struct {
-	c        *assemble.Case
+	c        *assemble.Analysis
 	labels   map[api.Addr]api.Address
 	byShort  map[string]api.Addr // short form to its first address, zero when there are several
 	order    []api.Addr          // in order of first use
@@ -24,11 +24,11 @@ type names struct {
 }
 
 // lookedUp reports whether a contract's metadata was requested.
-func lookedUp(c *assemble.Case, a common.Address) bool {
+func lookedUp(c *assemble.Analysis, a common.Address) bool {
 	return c.Evidence.Contracts[a] != nil || c.Evidence.Tokens[a].Symbol != ""
 }
 
-func newNames(c *assemble.Case) *names {
+func newNames(c *assemble.Analysis) *names {
 	n := &names{
 		c:        c,
 		labels:   map[api.Addr]api.Address{},

@@ -227,7 +227,7 @@ func TestPropose(t *testing.T) {
 	f(of(api.TypeOther), "what is the root cause of this reentrancy hack", "exploit-triage reentrancy")
 	f(of(api.TypeSwap), "use own please", "own")
 	f(risks(verdict.FlashLoan, verdict.OwnerChanged, verdict.BadDebt, verdict.CoinbasePayment), "", "exploit-triage price-manipulation access-control liquidation")
-	if got := l.Propose(&assemble.Case{Evidence: &assemble.Evidence{}}, "exploit"); got != nil {
+	if got := l.Propose(&assemble.Analysis{Evidence: &assemble.Evidence{}}, "exploit"); got != nil {
 		t.Errorf("without a transaction: %v", got)
 	}
 }

@@ -76,7 +76,7 @@ var (
 
 // signs are what the rules look at.
 type signs struct {
-	c       *assemble.Case
+	c       *assemble.Analysis
 	context string
 	suspect bool // somebody may have lost what he did not mean to give
 }
@@ -87,7 +87,7 @@ const maxContext = 8 << 10
 // Propose names the playbooks that the evidence and the asker's words suggest,
 // most telling first, at most four: the operator's own that the asker names, those
 // of the causes of findings, then others. It depends on nothing else.
-func (l *Library) Propose(c *assemble.Case, context string) []string {
+func (l *Library) Propose(c *assemble.Analysis, context string) []string {
 	if c == nil || c.Evidence.Tx == nil || c.Verdict == nil {
 		return nil
 	}

@@ -86,7 +86,7 @@ func TestWithoutTransaction(t *testing.T) {
 	inputs := map[string]string{"get_frame": `{"frame":"0"}`, "decode_calldata": `{"frame":"0"}`, "get_storage": `{"address":` + a + `,"slots":[]}`,
 		"get_label": `{"addresses":[]}`, "call_contract": `{"to":` + a + `}`, "get_token": `{"token":` + a + `}`, "get_price": `{"token":` + a + `}`,
 		"get_abi": `{"address":` + a + `}`, "get_source": `{"address":` + a + `}`, "get_account": `{"address":` + a + `}`}
-	d := &Env{Case: &assemble.Case{Evidence: &assemble.Evidence{}}}
+	d := &Env{Case: &assemble.Analysis{Evidence: &assemble.Evidence{}}}
 	for _, x := range All() {
 		input := inputs[x.Name]
 		if input == "" {

@@ -117,7 +117,7 @@ func behind(t testing.TB, c *gethdata.Case, h http.Handler) (*Env, *meter.Meter)
 }
 
 // caseOf is the case of a re-executed transaction.
-func caseOf(t testing.TB, c *gethdata.Case) *assemble.Case {
+func caseOf(t testing.TB, c *gethdata.Case) *assemble.Analysis {
 	t.Helper()
 	e, err := c.BuildEvidence()
 	if err != nil {

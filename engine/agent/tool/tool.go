@@ -17,7 +17,7 @@ import (
 // Env is the case that the tools of one analysis work on. It is safe for concurrent use as
 // long as nothing in it is changed.
 type Env struct {
-	Case  *assemble.Case
+	Case  *assemble.Analysis
 	World gather.World // makes requests for what the evidence lacks; nil: no requests are made
 }
 

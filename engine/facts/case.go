@@ -52,9 +52,10 @@ const (
 	ActorContract  ActorKind = "contract of the sender"
 )
 
-// analysis is the working state of one classification. It is made, filled by the
-// steps of Classify in order, and thrown away.
-type Reading struct {
+// Case is one transaction as it was read: the input, and what follows from it. Classification,
+// checks, text and the model take it, and none changes it. What is costly and not always needed,
+// such as the Layout, is computed when it is first asked for.
+type Case struct {
 	*Input
 	Registry *Registry
 	chainID  uint64
@@ -115,12 +116,14 @@ type Reading struct {
 	granted     bool
 	grantList   []Grant
 	lentRead    bool
+	laidOut     sync.Once
+	layout      *Layout
 	lentList    []loan
 }
 
 // Read reads the facts of a transaction in one pass.
-func Read(f *Input) *Reading {
-	a := &Reading{Input: f, Registry: Tables()}
+func Read(f *Input) *Case {
+	a := &Case{Input: f, Registry: Tables()}
 	if f.Chain != nil {
 		a.chainID = f.Chain.ID
 	}
@@ -154,7 +157,7 @@ func Read(f *Input) *Reading {
 	return a
 }
 
-func (a *Reading) indexChanges() {
+func (a *Case) indexChanges() {
 	if a.Flow == nil || len(a.Flow.Changes) == 0 {
 		a.Changes = nil
 		return
@@ -166,7 +169,7 @@ func (a *Reading) indexChanges() {
 }
 
 // NameOfCall is the decoded function name of a frame, empty when unknown.
-func (a *Reading) NameOfCall(f *trace.Frame) string {
+func (a *Case) NameOfCall(f *trace.Frame) string {
 	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Calls) || a.Decoded.Calls[f.Index] == nil {
 		return ""
 	}
@@ -175,12 +178,12 @@ func (a *Reading) NameOfCall(f *trace.Frame) string {
 
 // NonCanonical reports whether the calldata of a frame is not what an encoder writes for
 // the function that it calls.
-func (a *Reading) NonCanonical(f *trace.Frame) bool {
+func (a *Case) NonCanonical(f *trace.Frame) bool {
 	return f != nil && a.Decoded != nil && f.Index < len(a.Decoded.Calls) && a.Decoded.Calls[f.Index].NonCanonical()
 }
 
 // collect matches the logs. Plain token transfers are left to the flow.
-func (a *Reading) collect() {
+func (a *Case) collect() {
 	if a.Receipt == nil || !a.Succeeded {
 		return
 	}
@@ -236,7 +239,7 @@ func partiesOf(r *EventRule, l *ethrpc.Log) (party []common.Address) {
 }
 
 // wraps are the receipt positions that the flow took for wrapping of native coin.
-func (a *Reading) wraps() map[int]bool {
+func (a *Case) wraps() map[int]bool {
 	var m map[int]bool
 	if a.Flow == nil {
 		return nil
@@ -253,7 +256,7 @@ func (a *Reading) wraps() map[int]bool {
 }
 
 // settle decides what a text means from its emitter, and whose protocol it is.
-func (a *Reading) settle(h *Match, wraps map[int]bool) {
+func (a *Case) settle(h *Match, wraps map[int]bool) {
 	known := a.ProtocolAt(h.Emitter)
 	own := h.Rule.Flags&flagOwn != 0
 	switch {
@@ -280,7 +283,7 @@ func (a *Reading) settle(h *Match, wraps map[int]bool) {
 func isBridge(slug string) bool { return strings.HasSuffix(slug, "_bridge") }
 
 // mark sets which hits are the actor's, once the actor is known.
-func (a *Reading) mark() {
+func (a *Case) mark() {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		h.Mine = h.Rule.Flags&flagAlways != 0
@@ -293,7 +296,7 @@ func (a *Reading) mark() {
 }
 
 // each calls f for the hits of an act that count.
-func (a *Reading) Find(want ...Act) (found []*Match) {
+func (a *Case) Find(want ...Act) (found []*Match) {
 	for i := range a.Matches {
 		h := &a.Matches[i]
 		if h.Weak && !h.Mine {
@@ -309,11 +312,11 @@ func (a *Reading) Find(want ...Act) (found []*Match) {
 	return found
 }
 
-func (a *Reading) Has(want ...Act) bool { return len(a.Find(want...)) > 0 }
+func (a *Case) Has(want ...Act) bool { return len(a.Find(want...)) > 0 }
 
 // measure fills the legs of the actor, or of the sender's contract when the actor
 // itself moved nothing: bots and old wallets keep their assets there.
-func (a *Reading) measure() {
+func (a *Case) measure() {
 	a.Out, a.In = a.LegsOf(a.Actor)
 	if len(a.In) > 0 || TokensIn(a.Out) || a.ActorKind != ActorSender || !a.HasTo || a.Tx.To == nil {
 		return
@@ -336,7 +339,7 @@ func (a *Reading) measure() {
 
 // elsewhere finds the one account that traded when neither the sender nor the contract
 // it called did: bots keep their assets in a vault beside their code.
-func (a *Reading) elsewhere() {
+func (a *Case) elsewhere() {
 	if a.Flow == nil || len(a.Flow.Changes) > MaxStrangers {
 		return
 	}
@@ -393,9 +396,9 @@ func TokensIn(legs []Leg) bool {
 	return false
 }
 
-func (a *Reading) IsPool(addr common.Address) bool { return a.pools[addr] }
+func (a *Case) IsPool(addr common.Address) bool { return a.pools[addr] }
 
-func (a *Reading) IsToken(addr common.Address) bool {
+func (a *Case) IsToken(addr common.Address) bool {
 	if _, ok := a.Tokens[addr]; ok {
 		return true
 	}

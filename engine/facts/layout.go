@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/chain"
-	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -17,25 +15,9 @@ import (
 // Key names an asset; the zero Key is the native coin and its wrapped token.
 type Key = flow.TokenKey
 
-// CaseInput is what Facts are made from. Nothing in it is changed.
-type CaseInput struct {
-	Chain  *chain.Chain
-	Tx     *ethrpc.Transaction
-	Tree   *trace.Tree
-	Flow   *flow.Flow
-	NoLogs bool // transfers were read from calls
-
-	// Vouched reports whether a table or a verified source says who stands at an address.
-	Vouched func(common.Address) bool
-	// Published reports whether the function that a frame calls is in a published ABI.
-	Published func(frame int) bool
-	// Name is the name of the function that a frame calls; empty when it is not known.
-	Name func(frame int) string
-}
-
-// Facts are pure values; nothing in them is changed after Build.
-type Facts struct {
-	CaseInput
+// Layout is a case laid out for the search for attacks. Nothing in it is changed.
+type Layout struct {
+	*Case
 	Context         []common.Address // of each frame: whose storage its code works on
 	End             []int            // of each frame: the index after its last descendant
 	Moves           []Move           // in order of execution
@@ -84,14 +66,19 @@ const (
 	MaxMoves  = 40_000
 )
 
-// Build lays out a transaction that succeeded. It is nil where there is no call tree or
+// Layout lays out a transaction that succeeded, once. It is nil where there is no call tree or
 // one too large.
-func Build(in CaseInput) *Facts {
-	if in.Tree == nil || in.Flow == nil || in.Tx == nil || in.Chain == nil || len(in.Tree.Frames) == 0 ||
-		len(in.Tree.Frames) > MaxFrames || len(in.Flow.Transfers)+len(in.Flow.Moves) > MaxMoves {
+func (a *Case) Layout() *Layout {
+	a.laidOut.Do(func() { a.layout = a.layOut() })
+	return a.layout
+}
+
+func (a *Case) layOut() *Layout {
+	if !a.Succeeded || a.Tree == nil || a.Flow == nil || a.Tx == nil || a.Chain == nil || len(a.Tree.Frames) == 0 ||
+		len(a.Tree.Frames) > MaxFrames || len(a.Flow.Transfers)+len(a.Flow.Moves) > MaxMoves {
 		return nil
 	}
-	f := &Facts{CaseInput: in}
+	f := &Layout{Case: a}
 	f.frames()
 	f.moves()
 	f.net()
@@ -108,28 +95,30 @@ func Build(in CaseInput) *Facts {
 }
 
 // Alone reports whether the sender acts without contracts of its own.
-func (f *Facts) Alone() bool { return len(f.Tools) == 0 }
+func (f *Layout) Alone() bool { return len(f.Tools) == 0 }
 
 // Member reports whether an account belongs to the party.
-func (f *Facts) Member(a common.Address) bool { return f.members[a] }
+func (f *Layout) Member(a common.Address) bool { return f.members[a] }
 
 // InAttackerCluster reports whether an account belongs to the party or is one of its profit receivers.
-func (f *Facts) InAttackerCluster(a common.Address) bool { return f.members[a] || f.profitReceivers[a] }
+func (f *Layout) InAttackerCluster(a common.Address) bool {
+	return f.members[a] || f.profitReceivers[a]
+}
 
 // Tool reports whether an account is a contract of the party.
-func (f *Facts) Tool(a common.Address) bool { return f.members[a] && a != f.Tx.From }
+func (f *Layout) Tool(a common.Address) bool { return f.members[a] && a != f.Tx.From }
 
 // IsFresh reports whether an account is a tool that was created here.
-func (f *Facts) IsFresh(a common.Address) bool { return f.members[a] && f.made[a] }
+func (f *Layout) IsFresh(a common.Address) bool { return f.members[a] && f.made[a] }
 
 // Created reports whether anybody created the account in this transaction.
-func (f *Facts) Created(a common.Address) bool { return f.made[a] }
+func (f *Layout) Created(a common.Address) bool { return f.made[a] }
 
 // RanCode reports whether the account ran code in this transaction.
-func (f *Facts) RanCode(a common.Address) bool { return f.code[a] }
+func (f *Layout) RanCode(a common.Address) bool { return f.code[a] }
 
 // Net is what an account has more or less of one asset.
-func (f *Facts) Net(a common.Address, k Key) *big.Int {
+func (f *Layout) Net(a common.Address, k Key) *big.Int {
 	if n := f.nets.Net(a, k); n != nil {
 		return n
 	}
@@ -137,16 +126,16 @@ func (f *Facts) Net(a common.Address, k Key) *big.Int {
 }
 
 // Nets is the change of all assets of an account. It must not be changed.
-func (f *Facts) Nets(a common.Address) []Position { return f.nets.Of(a) }
+func (f *Layout) Nets(a common.Address) []Position { return f.nets.Of(a) }
 
 // Live reports whether a frame took effect.
-func (f *Facts) Live(i int) bool { return f.Tree.Frames[i].Status == trace.OK }
+func (f *Layout) Live(i int) bool { return f.Tree.Frames[i].Status == trace.OK }
 
 // Within reports whether frame i is frame outer or runs inside of it.
-func (f *Facts) Within(i, outer int) bool { return outer <= i && i < f.End[outer] }
+func (f *Layout) Within(i, outer int) bool { return outer <= i && i < f.End[outer] }
 
 // frames sets whose storage each frame works on, and where each ends.
-func (f *Facts) frames() {
+func (f *Layout) frames() {
 	all := f.Tree.Frames
 	f.Context, f.End = make([]common.Address, len(all)), make([]int, len(all))
 	f.made, f.code = map[common.Address]bool{}, map[common.Address]bool{}
@@ -173,7 +162,7 @@ func (f *Facts) frames() {
 }
 
 // net sums what each account has more or less of.
-func (f *Facts) net() {
+func (f *Layout) net() {
 	for i := range f.Moves {
 		m := &f.Moves[i]
 		f.nets.Move(m.Key, m.From, m.To, m.Amount)
@@ -185,7 +174,7 @@ func Fungible(k Key) bool { return !k.NFT && k.ID == "" }
 
 // Counts reports whether an asset is one that was there before the transaction: a token
 // that was created in it is worth nothing that the transaction could show.
-func (f *Facts) Counts(k Key) bool { return k == (Key{}) || !f.made[k.Token] }
+func (f *Layout) Counts(k Key) bool { return k == (Key{}) || !f.made[k.Token] }
 
 // sorted lists positions in a fixed order: native coin first, then by token.
 func sorted(m map[Key]*big.Int, want func(*big.Int) bool) (out []Position) {
@@ -199,7 +188,7 @@ func sorted(m map[Key]*big.Int, want func(*big.Int) bool) (out []Position) {
 }
 
 // Changed lists what an account has more or less of: native coin first, then by token.
-func (f *Facts) Changed(a common.Address) (out []Position) {
+func (f *Layout) Changed(a common.Address) (out []Position) {
 	for _, p := range f.nets.Of(a) {
 		if p.Amount.Sign() != 0 {
 			out = append(out, p)
