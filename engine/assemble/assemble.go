@@ -33,6 +33,7 @@ type Analysis struct {
 	Tree          *trace.Tree     // built from the receipt if there was no trace
 	Flow          *flow.Flow
 	Decoded       *decode.Set
+	Case          *facts.Case
 	Verdict       *classify.Verdict
 	Triage        *check.Report
 	Words         narrate.Words // renders sentences about the checks
@@ -66,7 +67,7 @@ func Build(ev *Evidence) *Analysis {
 	b.r.Sequence = b.sequence()
 	return finish(&Analysis{
 		Evidence: ev, Result: r,
-		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words, RuleSentences: b.told,
+		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Case: b.facts, Verdict: b.verdict_, Triage: b.report, Words: b.words, RuleSentences: b.told,
 	})
 }
 

@@ -137,6 +137,16 @@ var (
 	ranks  = []api.Severity{api.SeverityCritical, api.SeverityHigh, api.SeverityMedium}
 )
 
+// SeverityOfLoss is that of a loss of so many dollars.
+func SeverityOfLoss(usd *big.Int) api.Severity {
+	for i, n := range inUSD {
+		if usd.Cmp(big.NewInt(n)) >= 0 {
+			return ranks[i]
+		}
+	}
+	return api.SeverityLow
+}
+
 // severity follows from what was done and from what was lost: as a part of what the first victim
 // held and in USD. To have taken control is the worst, whatever was taken with it. A theft, and a
 // loss of which the value is not known, is a limited loss at least.
@@ -173,11 +183,7 @@ func (l *inspection) severity(b *broken) api.Severity {
 				sum.Add(sum, usd)
 			}
 		}
-		for i, n := range inUSD {
-			if sum.Cmp(big.NewInt(n)) >= 0 {
-				raise(ranks[i])
-			}
-		}
+		raise(SeverityOfLoss(sum))
 	}
 	if !known || b.outcome {
 		raise(api.SeverityMedium)

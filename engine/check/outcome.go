@@ -314,6 +314,9 @@ func (l *inspection) lost(victims []common.Address) []facts.Position {
 
 // amplifiers are what made it larger or easier.
 func (l *inspection) amplifiers() (out []api.Amplifier) {
+	if l.f == nil {
+		return nil
+	}
 	if len(l.f.Loans) > 0 || l.flagged(verdict.FlashLoan) {
 		out = append(out, api.FlashLoan)
 	}

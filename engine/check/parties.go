@@ -75,7 +75,7 @@ func (l *inspection) party(a common.Address) bool {
 	if l.f == nil || l.others[a] {
 		return false
 	}
-	return l.f.Member(a) || l.Verdict != nil && a == l.Verdict.Actor && a != common.Address{}
+	return l.f.Member(a) || a == l.Actor
 }
 
 // net is the change of one asset of an account, fees aside.
@@ -87,15 +87,8 @@ func (l *inspection) net(a common.Address, k facts.Key) *big.Int {
 }
 
 // members are the accounts of the party.
-func (l *inspection) members() (out []common.Address) {
-	if l.f == nil {
-		return nil
-	}
-	all := append([]common.Address{l.Tx.From}, l.f.Tools...)
-	if l.Verdict != nil && !slices.Contains(all, l.Verdict.Actor) {
-		all = append(all, l.Verdict.Actor)
-	}
-	return slices.DeleteFunc(all, func(a common.Address) bool { return !l.party(a) })
+func (l *inspection) members() []common.Address {
+	return slices.DeleteFunc(l.Party(), func(a common.Address) bool { return !l.party(a) })
 }
 
 // gain is the change of one asset of all of the sender's side.

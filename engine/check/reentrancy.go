@@ -35,8 +35,9 @@ type entry struct {
 // entries lists re-entries by the sender's side into the same function. Flash callbacks
 // do not count: there, what comes back calls another function, and by intent.
 func (l *inspection) entries() (out []entry) {
-	for _, g := range l.Tree.Frames {
-		if g.Kind != trace.Call || g.Status != trace.OK || !l.party(g.From) || l.party(g.To) || len(g.Input) < 4 {
+	for _, r := range l.Reentries() {
+		g := r.Inner
+		if g.Kind != trace.Call || !l.party(g.From) || l.party(g.To) || len(g.Input) < 4 {
 			continue
 		}
 		called := false
@@ -189,7 +190,7 @@ func (l *inspection) checkReentrancy() verdict.Outcome {
 	if !l.full() {
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
 	}
-	again := l.reentered()
+	again := l.Reentered()
 	if len(again) == 0 {
 		return ruled(verdict.Clean, verdict.WhyNotReentered)
 	}
@@ -199,22 +200,4 @@ func (l *inspection) checkReentrancy() verdict.Outcome {
 		}
 	}
 	return ruled(verdict.Clean, verdict.WhyReenteredBooked, verdict.Count{N: len(again), Of: verdict.OfContracts})
-}
-
-// reentered lists the contracts that others called again while a call of theirs ran.
-func (l *inspection) reentered() (out []common.Address) {
-	for _, f := range l.Tree.Frames {
-		if f.Kind != trace.Call && f.Kind != trace.StaticCall || f.From == f.To || f.Status != trace.OK {
-			continue
-		}
-		for up := f.Parent; up != nil; up = up.Parent {
-			if up.To == f.To && up.Kind == trace.Call {
-				if !slices.Contains(out, f.To) {
-					out = append(out, f.To)
-				}
-				break
-			}
-		}
-	}
-	return out
 }

@@ -27,15 +27,16 @@ type Input struct {
 
 // Report is what came of it.
 type Report struct {
-	Findings  []verdict.Finding // in the order of the calls; one of several is Primary
-	Flags     []verdict.Risk    // risk flags beside those of the Verdict
-	Outcomes  []Outcome         // of all checks, in their order
-	Questions []Question        // whose answers would decide more; none that is answered
-	Exploit   bool              // a finding makes the transaction one
-	Loss      verdict.Sentence  // then who lost how much; it says nothing when no movement shows it
-	Unusual   verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
-	Dealings  *verdict.Dealings // what the sender's side gave and took, where a rule fired; nil elsewhere
-	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
+	Findings   []verdict.Finding // in the order of the calls; one of several is Primary
+	Flags      []verdict.Risk    // risk flags beside those of the Verdict
+	Outcomes   []Outcome         // of all checks, in their order
+	Questions  []Question        // whose answers would decide more; none that is answered
+	Exploit    bool              // a finding makes the transaction one
+	Loss       verdict.Sentence  // then who lost how much; it says nothing when no movement shows it
+	Unusual    verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
+	Dealings   *verdict.Dealings // what the sender's side gave and took, where a rule fired; nil elsewhere
+	Amplifiers []api.Amplifier   // what makes an attack larger or easier, whether or not there was one
+	Fired      []Fired           // rules of outcomes that fired, each once, the cause first
 
 	matches []match // each place where one fired
 }
@@ -79,6 +80,7 @@ func Run(f *Input) *Report {
 		l.raised = verdict.Add(l.raised, maxFlags, l.closer()...)
 		r.Flags = l.raised
 	}
+	r.Amplifiers = l.amplifiers()
 	r.Outcomes = l.outcomes(r.Findings)
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
@@ -116,6 +117,8 @@ type Case struct {
 	granted     bool
 	grantList   []Grant
 	lentRead    bool
+	reentered   sync.Once
+	reentries   []Reentry
 	laidOut     sync.Once
 	layout      *Layout
 	lentList    []loan

@@ -30,6 +30,18 @@ func (f *Layout) join(a common.Address) {
 	}
 }
 
+// Party are the sender, its contracts, and the account for which it acted.
+func (a *Case) Party() []common.Address {
+	out := []common.Address{a.Sender}
+	if l := a.Layout(); l != nil {
+		out = append(out, l.Tools...)
+	}
+	if !Contains(out, a.Actor) {
+		out = append(out, a.Actor)
+	}
+	return out
+}
+
 // bespoke reports whether the called contract is one of the sender's own: nobody vouches
 // for it, and its function is no public one. Who pays out of its stock and gets nothing is
 // not the sender's, whatever it is called by.

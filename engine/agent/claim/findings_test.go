@@ -8,6 +8,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // goodFinding is the finding that the made-up exploit bears out.
@@ -190,7 +192,7 @@ func TestTieBreaks(t *testing.T) {
 	f(api.Reentrancy, api.Reentrancy, true)
 	f(api.PriceManipulation, api.PriceManipulation, false) // nothing was traded
 	f(api.AccessControl, api.AccessControl, true)
-	if got := ix.reentered(); !slices.Equal(got, []api.Addr{addr(wielder), addr(vault)}) {
+	if got := ix.c.Case.Reentered(); !slices.Equal(got, []common.Address{common.Address(addr(wielder)), common.Address(addr(vault))}) {
 		t.Errorf("re-entered: %v", got)
 	}
 }

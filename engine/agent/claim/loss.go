@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"txlens/engine/api"
-	"txlens/engine/trace"
+	"txlens/engine/check"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -143,46 +143,24 @@ func (ix *Index) inflated(token api.Addr, own map[api.Addr]bool) bool {
 	return false
 }
 
-// own returns the sender, the account that it acts for, the unlabelled contract that it
-// calls, and what these created in this transaction. An account whose own rights were used
-// against it is left out.
+// own returns the accounts of the party, without the account behind the sender where its own rights
+// were used against it.
 func (ix *Index) own(cause api.Category) map[api.Addr]bool {
-	out := map[api.Addr]bool{ix.r.TxMeta.From: true, {}: true}
-	switch cause {
-	case api.PhishingApproval, api.SignatureVerification, api.AccountAbstraction:
-	default:
-		if p := ix.r.Provenance; p != nil && p.Actor != nil {
-			out[*p.Actor] = true
-		}
-	}
-	if to := ix.r.TxMeta.To; to != nil && !ix.sources[*to] && ix.unlabelled(*to) {
-		out[*to] = true
-	}
-	if ix.c.Tree == nil {
+	out := map[api.Addr]bool{{}: true}
+	if ix.c.Case == nil {
 		return out
 	}
-	for _, f := range ix.c.Tree.Frames {
-		if (f.Kind == trace.Create || f.Kind == trace.Create2) && (f.Depth == 0 || out[api.AddrOf(f.From)]) {
-			out[api.AddrOf(f.To)] = true
+	for _, a := range ix.c.Case.Party() {
+		out[api.AddrOf(a)] = true
+	}
+	switch cause {
+	case api.PhishingApproval, api.SignatureVerification, api.AccountAbstraction:
+		if a := ix.c.Case.Actor; a != ix.c.Case.Sender {
+			delete(out, api.AddrOf(a))
 		}
 	}
 	return out
 }
-
-func (ix *Index) unlabelled(a api.Addr) bool {
-	for _, x := range ix.r.Addresses {
-		if x.Address == a {
-			return x.Label == "" || x.Label == x.Role
-		}
-	}
-	return true
-}
-
-// thresholds are the losses in USD from which each severity applies.
-var thresholds = []struct {
-	usd      int64
-	severity api.Severity
-}{{1_000_000, api.SeverityCritical}, {50_000, api.SeverityHigh}, {1_000, api.SeverityMedium}}
 
 // severity returns the worse of the claimed severity and that of the loss. If nobody lost,
 // it is low at most.
@@ -192,13 +170,7 @@ func (l loss) severity(said api.Severity) api.Severity {
 	}
 	byLoss := api.SeverityInfo
 	if l.usd != nil {
-		byLoss = api.SeverityLow
-		for _, t := range thresholds {
-			if compare(*l.usd, api.Decimal{Unscaled: big.NewInt(t.usd)}) >= 0 {
-				byLoss = t.severity
-				break
-			}
-		}
+		byLoss = check.SeverityOfLoss(new(big.Int).Quo(l.usd.Unscaled, api.PowerOfTen(l.usd.Scale)))
 	}
 	if l.half {
 		byLoss = api.SeverityCritical

@@ -29,29 +29,6 @@ func (ix *Index) full() bool {
 	return true
 }
 
-// reentered returns the contracts that another contract called again while one of their
-// calls was running. Calls of a contract to itself and delegate calls are no re-entry.
-func (ix *Index) reentered() []api.Addr {
-	var out []api.Addr
-	if ix.c.Tree == nil {
-		return nil
-	}
-	for _, f := range ix.c.Tree.Frames {
-		if f.Kind != trace.Call && f.Kind != trace.StaticCall || f.From == f.To {
-			continue
-		}
-		for up := f.Parent; up != nil; up = up.Parent {
-			if up.To == f.To && up.Kind == trace.Call && f.From != f.To {
-				if a := api.AddrOf(f.To); !slices.Contains(out, a) {
-					out = append(out, a)
-				}
-				break
-			}
-		}
-	}
-	return out
-}
-
 // forwarded reports whether one of the contracts made a call whose target and calldata both
 // occur in its own calldata.
 func (ix *Index) forwarded(asked func(api.Addr) bool) bool {
@@ -92,10 +69,10 @@ func (ix *Index) donated(victims []api.Addr) bool {
 	if ix.c.Tree == nil || ix.c.Receipt == nil {
 		return false
 	}
-	own, frames := ix.own(api.ShareInflation), ix.c.Tree.LogFrames()
+	own, frames := ix.c.Case.Party(), ix.c.Tree.LogFrames()
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
-		if t.Log == flow.NoLog || !own[api.AddrOf(t.From)] || !slices.Contains(victims, api.AddrOf(t.To)) {
+		if t.Log == flow.NoLog || !slices.Contains(own, t.From) || !slices.Contains(victims, api.AddrOf(t.To)) {
 			continue
 		}
 		if f := frames[t.Log]; f != nil && !inside(f, t.To) {
@@ -130,17 +107,7 @@ func (ix *Index) has(kinds ...trace.Kind) bool {
 // amplifies reports whether the evidence shows an amplifier. It cannot show what happened
 // outside of the transaction, such as where the sender's coin came from.
 func (ix *Index) amplifies(a api.Amplifier) bool {
-	switch a {
-	case "fresh_contract":
-		return ix.has(trace.Create, trace.Create2)
-	case "constructor_attack":
-		return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
-			return (f.Kind == trace.Create || f.Kind == trace.Create2) && len(f.Children) > 0
-		})
-	case "self_destruct":
-		return ix.has(trace.SelfDestruct)
-	}
-	return ix.flagged(a)
+	return ix.flagged(a) || ix.c.Triage != nil && slices.Contains(ix.c.Triage.Amplifiers, a)
 }
 
 // recategorised corrects the category if the call tree decides it. sure is false if the
@@ -156,7 +123,7 @@ func (ix *Index) recategorised(f *Finding) (cause api.Category, sure bool) {
 			return f.Category, false // what needs no moved market is no manipulation of one
 		}
 	case api.Reentrancy:
-		return f.Category, !ix.full() || len(ix.reentered()) > 0
+		return f.Category, !ix.full() || len(ix.c.Case.Reentries()) > 0
 	case api.AccessControl, api.InsufficientValidation:
 		if ix.forwarded(func(a api.Addr) bool { return slices.Contains(f.Victim, a) }) {
 			return api.ArbitraryCall, true

@@ -229,19 +229,9 @@ func onlyGave(b api.BalanceChange) bool {
 // reentered: a contract that takes effects is called while a call into it is open
 // through another contract, and it is no token.
 func (s *signs) reentered() bool {
-	for _, f := range s.c.Tree.Frames {
-		if f.Kind != trace.Call || f.Status != trace.OK {
-			continue
-		}
-		if _, token := s.c.Evidence.Tokens[f.To]; token {
-			continue
-		}
-		between := 0
-		for g := f.Parent; g != nil && between < 64; g = g.Parent {
-			if g.Kind == trace.Call && g.To == f.To && between > 0 && f.From != f.To {
-				return true
-			}
-			between++
+	for _, r := range s.c.Case.Reentries() {
+		if _, token := s.c.Evidence.Tokens[r.Inner.To]; !token && r.Inner.Kind == trace.Call {
+			return true
 		}
 	}
 	return false
