@@ -52,6 +52,7 @@ var rules = []rule{
 	{"governance event", governance},
 	{"bridge event", bridge},
 	{"contract creation", createdCode},
+	{"trade asked of a router", askedSwap},
 	{"staking act of the actor", stakeMine},
 	{"lending act of the actor", lendingMine},
 	{"liquidity act of the actor", liquidityMine},

@@ -94,6 +94,28 @@ func exchange(a *facts.Case) *Opinion {
 	return nil
 }
 
+// askedSwap: the actor asked a router or an aggregator for a trade, or signed an order, and gave
+// and got for it. A vault, a lender or a stake that the route went through is a way to trade then.
+func askedSwap(a *facts.Case) *Opinion {
+	if len(a.Out) == 0 || len(a.In) == 0 || facts.HasNFT(a.Out) || facts.HasNFT(a.In) || a.OnlyWrap() {
+		return nil
+	}
+	var hits []*facts.Match
+	for _, h := range a.Find(facts.ActSwap) {
+		if h.Rule.Flags&(facts.FlagAggregator|facts.FlagIntent) != 0 && (h.Mine || a.HasTo && h.Emitter == a.Entry) {
+			hits = append(hits, h)
+		}
+	}
+	if len(hits) == 0 && !(a.CalledRouter() && (a.Call != nil && a.Call.Act == facts.ActSwap || swapName(a))) {
+		return nil
+	}
+	o := exchange(a)
+	if o == nil {
+		o = &Opinion{Act: facts.ActSwap, Matches: hits, Frames: []int{a.FrameIndex()}, doubt: verdict.LegMintedOrBurnt}
+	}
+	return o
+}
+
 // quietExchange: without an event, one asset against another is an exchange when the
 // contract that was called, or one counterparty, stands on both sides, and nothing
 // says that it was a loan, a deposit or a redemption.
