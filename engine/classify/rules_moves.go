@@ -26,7 +26,7 @@ func nftSale(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActNFTSale); len(hits) > 0 {
 		return opine(hits)
 	}
-	out, in := facts.NotMinted(a.Out), facts.NotMinted(a.In)
+	out, in := a.WithoutItems(facts.NotMinted(a.Out)), a.WithoutItems(facts.NotMinted(a.In))
 	if facts.HasNFT(out) != facts.HasNFT(in) && len(out) > 0 && len(in) > 0 &&
 		!a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity, facts.ActBorrow, facts.ActRepay, facts.ActRent) {
 		if pledged(a, out, in) {

@@ -98,10 +98,11 @@ type Case struct {
 	Sandwich *Sandwich      // nil: none, or not looked for
 
 	Changes   map[common.Address]*flow.Change
-	pools     map[common.Address]bool        // emitters of pool and vault events
-	tokens    map[common.Address]bool        // contracts that moved as tokens
-	supply    map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
-	logFrames map[int]*trace.Frame           // that emitted the logs of the receipt; lazy
+	pools     map[common.Address]bool           // emitters of pool and vault events
+	tokens    map[common.Address]bool           // contracts that moved as tokens
+	supply    map[common.Address][2]*big.Int    // minted and burnt, of fungible tokens
+	hybrids   map[common.Address]common.Address // token of amounts, by contract of items; lazy
+	logFrames map[int]*trace.Frame              // that emitted the logs of the receipt; lazy
 
 	abbreviate    sync.Once
 	abbreviations *api.Abbreviations // of every address that a sentence may name

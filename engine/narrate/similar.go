@@ -37,7 +37,7 @@ func (a *stepWriter) saySimilar(run []step) string {
 		case t.From == zero:
 			return what + " were minted to " + a.Who(t.To) + "."
 		case t.To == zero:
-			return a.Who(t.From) + " burnt " + what + "."
+			return a.sayBurn(t, what, "were") + "."
 		}
 		return a.Who(t.From) + " sent " + what + " to " + a.Who(t.To) + "."
 	}

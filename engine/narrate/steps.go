@@ -229,7 +229,7 @@ func (a Words) sayMove(t *flow.Transfer) string {
 	case t.From == zero:
 		return what + " was minted to " + a.Who(t.To)
 	case t.To == zero:
-		return a.Who(t.From) + " burnt " + what
+		return a.sayBurn(t, what, "was")
 	}
 	return a.Who(t.From) + " sent " + what + " to " + a.Who(t.To)
 }

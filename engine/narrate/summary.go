@@ -81,7 +81,7 @@ func (a *headlineWriter) actHeadline(o *classify.Opinion, via string) string {
 	case facts.ActRelayFill:
 		return a.relayFillHeadline(via)
 	case facts.ActSwap:
-		return a.swapHeadline(via)
+		return a.swapHeadline(via) + a.tradedItems()
 	case facts.ActNFTSale:
 		return a.nftHeadline(via)
 	case facts.ActTransfer:
@@ -273,7 +273,7 @@ func (a *headlineWriter) transferHeadline() string {
 	if len(a.Out) == 0 {
 		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
 	}
-	if s := a.feeOnTransferHeadline(); s != "" {
+	if s := a.ownWayHeadline(); s != "" {
 		return s
 	}
 	return "Sent " + a.legs(a.Out) + a.peers(a.Out, " to ")
