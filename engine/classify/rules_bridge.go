@@ -1,6 +1,9 @@
 package classify
 
 import (
+	"math/big"
+	"slices"
+	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/verdict"
 )
@@ -17,6 +20,9 @@ func bridge(a *facts.Case) *Opinion {
 	hits := a.Find(facts.ActMessageOut)
 	if len(hits) > 0 && leaves(a, hits) {
 		return &Opinion{Act: facts.ActBridgeOut, Matches: hits}
+	}
+	if len(hits) > 0 && onlyPaidFees(a) {
+		return &Opinion{Act: "message", Matches: hits}
 	}
 	if nftLeaves(a) {
 		return &Opinion{Act: facts.ActBridgeOut, Matches: hits, doubt: verdict.NoBridgeEvent}
@@ -45,12 +51,47 @@ func leaves(a *facts.Case, hits []*facts.Match) bool {
 	if a.Has(facts.ActStake, facts.ActVote, facts.ActVaultIn) {
 		return false
 	}
+	fees := a.MessageFees()
 	for i := range a.Out {
-		if l := &a.Out[i]; !l.Native() && (l.Minted || a.BridgeAt(l.Counterparty)) {
+		l := &a.Out[i]
+		paid := func(f facts.MessageFee) bool { return f.Key == l.Key && f.Amount.Cmp(l.Amount) == 0 }
+		if !l.Native() && !slices.ContainsFunc(fees, paid) && (l.Minted || a.BridgeAt(l.Counterparty) || carried(a, hits, l)) {
 			return true
 		}
 	}
 	return false
+}
+
+// carried reports whether a message says that it carries what the actor gave.
+func carried(a *facts.Case, hits []*facts.Match, l *facts.Leg) bool {
+	for _, h := range hits {
+		e := a.EventOf(h)
+		for _, n := range evmsig.MessageCarries(e.Topics, e.Data) {
+			rest := new(big.Int).Sub(l.Amount, n)
+			if n.Sign() > 0 && rest.Sign() == 0 {
+				return true
+			}
+			for _, f := range a.MessageFees() { // the fee may be paid in the token that crosses
+				if n.Sign() > 0 && f.Key == l.Key && f.Amount.Cmp(rest) == 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// onlyPaidFees reports whether tokens that the actor gave are the fees of messages, and nothing else
+// moved for it.
+func onlyPaidFees(a *facts.Case) bool {
+	fees := a.MessageFees()
+	for i := range a.Out {
+		l := &a.Out[i]
+		if l.Native() || !slices.ContainsFunc(fees, func(f facts.MessageFee) bool { return f.Key == l.Key && f.Amount.Cmp(l.Amount) == 0 }) {
+			return false
+		}
+	}
+	return len(a.Out) > 0 && len(a.In) == 0
 }
 
 // nftLeaves reports whether the actor gave an NFT, for nothing, to the contract that sent and paid

@@ -4,23 +4,63 @@ import (
 	"math/big"
 
 	"txlens/engine/evmsig"
+	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// MessageFee is native coin that a bridge took to deliver a message on another chain. It is a part
-// of what its payer gave to the bridge.
+// MessageFee is what a bridge took to deliver a message on another chain, in native coin or in a
+// token. It is a part of what its payer gave to the bridge.
 type MessageFee struct {
 	Payer, Receiver common.Address
+	Key             flow.TokenKey
 	Amount          *big.Int
-	Frame           int
+	Frame           int // that paid native coin
+	Transfer        int // 1 + the position in Flow.Transfers of a token; 0: native coin
 }
 
 // MessageFees are the fees of the messages that the transaction sent to other chains, net of what
-// came back. Without a trace none is known.
-func (a *Case) MessageFees() (fees []MessageFee) {
-	if !a.HasTrace() || !a.Succeeded || a.Flow == nil || !a.Has(ActBridgeOut, ActMessageOut) {
+// came back. Without a trace none in native coin is known.
+func (a *Case) MessageFees() []MessageFee {
+	if !a.Succeeded || a.Flow == nil || !a.Has(ActBridgeOut, ActMessageOut) {
+		return nil
+	}
+	return append(a.nativeMessageFees(), a.tokenMessageFees()...)
+}
+
+// tokenMessageFees are the fees that messengers log and that a transfer of the token confirms.
+func (a *Case) tokenMessageFees() (fees []MessageFee) {
+	if a.Receipt == nil {
+		return nil
+	}
+	var used map[int]bool
+	for i := range a.Receipt.Logs {
+		l := &a.Receipt.Logs[i]
+		token, sender, amount, ok := evmsig.MessageFee(l.Topics, l.Data)
+		if !ok {
+			continue
+		}
+		for at := range a.Flow.Transfers {
+			t := &a.Flow.Transfers[at]
+			// Native coin that a messenger wraps for itself is no token of the sender.
+			if t.Token != token || t.ID != nil || t.To != l.Address || t.Log >= i || used[at] || t.Amount.Cmp(amount) != 0 ||
+				sender != (common.Address{}) && sender != t.From {
+				continue
+			}
+			if used == nil {
+				used = map[int]bool{}
+			}
+			used[at] = true
+			fees = append(fees, MessageFee{t.From, t.To, FungibleKey(token), amount, 0, at + 1})
+			break
+		}
+	}
+	return fees
+}
+
+func (a *Case) nativeMessageFees() (fees []MessageFee) {
+	if !a.HasTrace() {
 		return nil
 	}
 	under := map[*trace.Frame]int{} // the fee, of a frame below its call
@@ -31,7 +71,7 @@ func (a *Case) MessageFees() (fees []MessageFee) {
 		}
 		if fee := messageFee(f); fee != nil {
 			under[f] = len(fees)
-			fees = append(fees, MessageFee{f.From, f.To, fee, f.Index})
+			fees = append(fees, MessageFee{f.From, f.To, flow.TokenKey{}, fee, f.Index, 0})
 		}
 	}
 	if len(fees) > 0 {
@@ -77,4 +117,18 @@ func (a *Case) subtractReturned(fees []MessageFee, under map[*trace.Frame]int) {
 			fees[at].Amount = left
 		}
 	}
+}
+
+// MessageDestination is the number of the chain that the call behind an event sends a message to;
+// nil where it does not say.
+func (a *Case) MessageDestination(h *Match) *big.Int {
+	if h.Log < 0 {
+		return nil
+	}
+	for f := a.logFrame(h.Log); f != nil; f = f.Parent {
+		if evmsig.SelCCIPSend.Begins(f.Input) {
+			return evmsig.Uint(f.Input[4:], 0)
+		}
+	}
+	return nil
 }

@@ -257,38 +257,40 @@ func (a *stepWriter) batchSteps() (steps []step) {
 // where the bridge took in another token than the actor gave, that one crosses.
 func (a *headlineWriter) bridgedHeadline(o *classify.Opinion, via string) string {
 	over := on("over", orBridge(via))
-	out, fee := a.withoutMessageFees(a.Out)
-	if fee == nil {
+	out, fees := a.withoutMessageFees(a.Out)
+	if len(fees) == 0 {
 		return a.bridgedLegs(o, a.Out, over)
 	}
-	paid := "; paid " + a.Amount(flow.TokenKey{}, fee) + " for the message"
+	paid := "; paid " + a.legs(fees) + " for the message"
 	if len(out) == 0 {
 		return "Sent a cross-chain message" + over + paid
 	}
 	return a.bridgedLegs(o, out, over) + paid
 }
 
-// withoutMessageFees splits legs into what crosses and what the messages cost; fee is nil where
-// the native leg does not hold them.
-func (a *headlineWriter) withoutMessageFees(legs []facts.Leg) (rest []facts.Leg, fee *big.Int) {
-	total := new(big.Int)
+// withoutMessageFees splits legs into what crosses and what the messages cost; there are no fees
+// where no leg holds them.
+func (a *headlineWriter) withoutMessageFees(legs []facts.Leg) (rest, fees []facts.Leg) {
+	totals := map[flow.TokenKey]*big.Int{}
 	for _, f := range a.MessageFees() {
-		total.Add(total, f.Amount)
-	}
-	if total.Sign() == 0 {
-		return legs, nil
+		if totals[f.Key] == nil {
+			totals[f.Key] = new(big.Int)
+		}
+		totals[f.Key].Add(totals[f.Key], f.Amount)
 	}
 	for _, l := range legs {
-		if !l.Native() || fee != nil || l.Amount == nil || l.Amount.Cmp(total) < 0 {
+		total := totals[l.Key]
+		if total == nil || total.Sign() == 0 || l.Amount == nil || l.Amount.Cmp(total) < 0 {
 			rest = append(rest, l)
 			continue
 		}
-		fee = total
+		delete(totals, l.Key)
+		fees = append(fees, facts.Leg{Key: l.Key, Amount: total})
 		if l.Amount = new(big.Int).Sub(l.Amount, total); l.Amount.Sign() > 0 {
 			rest = append(rest, l)
 		}
 	}
-	return rest, fee
+	return rest, fees
 }
 
 func (a *headlineWriter) bridgedLegs(o *classify.Opinion, out []facts.Leg, over string) string {

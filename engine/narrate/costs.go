@@ -44,12 +44,15 @@ func (a *stepWriter) messageFeeSteps(before []int) (steps []step) {
 		if f.Amount.Sign() == 0 || len(steps) == maxHops {
 			continue
 		}
-		s := step{frame: f.Frame + 1, about: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{N: f.Amount}}},
+		s := step{about: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{Key: f.Key, N: f.Amount}}},
 			text: func() string {
-				amount := a.Amount(flow.TokenKey{}, f.Amount)
+				amount := a.Amount(f.Key, f.Amount)
 				return a.Who(f.Payer) + " paid " + amount + " to " + a.Who(f.Receiver) + " for the message to the other chain."
 			}}
-		if f.Frame < len(before) {
+		if f.Transfer > 0 {
+			log := a.Flow.Transfers[f.Transfer-1].Log
+			s.at, s.log = 2*log+1, log+1
+		} else if s.frame = f.Frame + 1; f.Frame < len(before) {
 			s.at = 2 * before[f.Frame]
 		}
 		steps = append(steps, s)

@@ -40,6 +40,9 @@ func (a *stepWriter) sayCrossing(h *facts.Match) string {
 			place = chainNamed(h.Slug, n)
 		}
 	}
+	if n := a.MessageDestination(h); place == "" && out && n != nil {
+		place = chainNamed(h.Slug, n)
+	}
 	if place == "" {
 		place = a.OtherEnd(h.Slug)
 	}

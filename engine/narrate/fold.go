@@ -44,6 +44,11 @@ func (a *stepWriter) foldable() *folding {
 			f.moves[i] = true
 		}
 	}
+	for _, fee := range a.MessageFees() {
+		if fee.Transfer > 0 {
+			f.transfers[fee.Transfer-1] = true
+		}
+	}
 	return f
 }
 
