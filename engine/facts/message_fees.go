@@ -132,3 +132,29 @@ func (a *Case) MessageDestination(h *Match) *big.Int {
 	}
 	return nil
 }
+
+// DeliveryFee is what a bridge keeps of an amount that crosses for whoever delivers it on the other
+// chain (Hop's bonder or relayer), as its event says. The token is the one that the bridge took in or
+// burnt just before; where none fits it is not known.
+func (a *Case) DeliveryFee(h *Match) (key flow.TokenKey, fee *big.Int, ok bool) {
+	if h.Act != ActBridgeOut || h.Rule == nil || h.Log < 0 || a.Flow == nil {
+		return key, nil, false
+	}
+	l := a.EventOf(h)
+	sent, fee := h.Rule.Number(l, "amount_in"), h.Rule.Number(l, "fee")
+	if sent == nil || fee == nil || fee.Sign() == 0 || fee.Cmp(sent) > 0 {
+		return key, nil, false
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Log < h.Log && t.ID == nil && t.Amount.Cmp(sent) == 0 && (t.To == common.Address{} || t.To == h.Emitter) {
+			key, ok = TransferKey(t), true
+		}
+	}
+	for i := range a.Flow.Moves {
+		if m := &a.Flow.Moves[i]; !ok && m.To == h.Emitter && m.Amount.Cmp(sent) == 0 {
+			return flow.TokenKey{}, fee, true
+		}
+	}
+	return key, fee, ok
+}

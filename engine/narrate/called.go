@@ -259,13 +259,23 @@ func (a *headlineWriter) bridgedHeadline(o *classify.Opinion, via string) string
 	over := on("over", orBridge(via))
 	out, fees := a.withoutMessageFees(a.Out)
 	if len(fees) == 0 {
-		return a.bridgedLegs(o, a.Out, over)
+		return a.bridgedLegs(o, a.Out, over) + a.deliveryTail(o)
 	}
 	paid := "; paid " + a.legs(fees) + " for the message"
 	if len(out) == 0 {
 		return "Sent a cross-chain message" + over + paid
 	}
-	return a.bridgedLegs(o, out, over) + paid
+	return a.bridgedLegs(o, out, over) + paid + a.deliveryTail(o)
+}
+
+// deliveryTail says what the bridge keeps of an amount for its delivery.
+func (a *headlineWriter) deliveryTail(o *classify.Opinion) (s string) {
+	for _, h := range o.Matches {
+		if key, fee, ok := a.DeliveryFee(h); ok && len(s) == 0 {
+			s = "; " + a.Amount(key, fee) + " of it pays for the delivery"
+		}
+	}
+	return s
 }
 
 // withoutMessageFees splits legs into what crosses and what the messages cost; there are no fees

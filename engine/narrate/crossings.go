@@ -50,7 +50,11 @@ func (a *stepWriter) sayCrossing(h *facts.Match) string {
 	case place == "" && key == "":
 		return ""
 	case out:
-		return crossing("The crossing goes", " to ", place, h.Slug, key)
+		s := crossing("The crossing goes", " to ", place, h.Slug, key)
+		if token, fee, ok := a.DeliveryFee(h); ok {
+			s += "; " + a.Amount(token, fee) + " of what crosses pays for its delivery"
+		}
+		return s
 	}
 	return crossing("The crossing came", " from ", place, h.Slug, key)
 }
