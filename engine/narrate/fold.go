@@ -20,6 +20,7 @@ type folding struct {
 type poolStep struct {
 	took, gave flow.Delta
 	logs       []int // of the transfers
+	fees       []tokenFee
 }
 
 // maxFolded bounds the pools whose transfers are looked for.
@@ -66,8 +67,12 @@ func (a *stepWriter) foldPool(f *folding, h *facts.Match) {
 			continue
 		case !paid && t.To == h.Emitter && key == took.Key && t.Amount.Cmp(took.Amount) == 0:
 			paid = true
+			a.foldTokenFee(f, &x, i, true)
 		case !got && t.From == h.Emitter && key == gave.Key && t.Amount.Cmp(gave.Amount) == 0:
 			got = true
+		case !got && t.From == h.Emitter && key == gave.Key && a.isTaxed(i, gave.Amount):
+			got = true
+			a.foldTokenFee(f, &x, i, false)
 		default:
 			continue
 		}

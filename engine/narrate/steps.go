@@ -250,7 +250,7 @@ func (a *stepWriter) hitSteps(folded *folding) (steps []step) {
 			continue
 		}
 		s := step{at: 2*h.Log + 1, log: h.Log + 1, about: Detail{Kind: string(h.Act), Actor: &h.Emitter},
-			text: func() string { return a.sayHit(h) + "." }}
+			text: func() string { return a.sayHit(h) + a.sayTokenFees(folded.pools[h].fees) + "." }}
 		if x, ok := folded.pools[h]; ok {
 			s.about.Amounts, s.logs = []verdict.Amount{{Key: x.took.Key, N: x.took.Amount}, {Key: x.gave.Key, N: x.gave.Amount}}, x.logs
 		} else if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
