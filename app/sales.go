@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -40,6 +41,7 @@ type Sales struct {
 	chain   *settle.Client
 	settles bool // there is a key to settle with
 	log     *slog.Logger
+	closed  sync.Once
 }
 
 // SaleSite is what Sales need of the server around them.
@@ -173,12 +175,14 @@ func checkTokens(ctx context.Context, chain *settle.Client, o SaleOptions, log *
 // tokenDecimals are the decimals of every token that is paid in: 1,000,000 base units are $1.
 const tokenDecimals = 6
 
-// Close ends the channels and their settlement.
+// Close ends the channels and their settlement. It may be called again.
 func (s *Sales) Close() {
-	s.Settler.Close()
-	s.Watcher.Close()
-	s.Channels.Close()
-	s.chain.Close()
+	s.closed.Do(func() {
+		s.Settler.Close()
+		s.Watcher.Close()
+		s.Channels.Close()
+		s.chain.Close()
+	})
 }
 
 // jobEnded is called for each job that neither waits nor runs any more. s may be nil.

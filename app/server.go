@@ -307,8 +307,9 @@ func (s *Server) stop(grace time.Duration, ended <-chan error) error {
 	s.o.Log.Info("stopping", "grace", grace.String())
 	end, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
+	s.web.Drain()
 	closed := make(chan error, 1)
-	go func() { closed <- s.jobs.Close(end) }()
+	go func() { closed <- s.handOver(end) }()
 	err := s.web.Shutdown(end)
 	if err == nil {
 		err = <-ended
@@ -316,6 +317,29 @@ func (s *Server) stop(grace time.Duration, ended <-chan error) error {
 		err = fmt.Errorf("stop the server: %w", err)
 	}
 	return errors.Join(err, <-closed)
+}
+
+// handOver ends the jobs and, as soon as this server has no more to write, lets the server that
+// waits for the database take over. Paid runs and jobs may use the grace time before that. Jobs
+// that nobody pays for go on there at once. Other analyses end here, behind it.
+func (s *Server) handOver(end context.Context) error {
+	if s.store.Server == nil {
+		return s.jobs.Close(end)
+	}
+	until := end
+	if s.sales == nil {
+		none, cancel := context.WithCancel(end)
+		cancel()
+		until = none
+	}
+	err := s.jobs.Close(until)
+	if s.sales != nil {
+		if s.web.Idle(end) != nil {
+			return err // Close gives the lease back, after all that is cut short now
+		}
+		s.sales.Close()
+	}
+	return errors.Join(err, s.store.Server.Release())
 }
 
 // Close releases what New opened, in the reverse order.

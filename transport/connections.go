@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -22,6 +23,14 @@ import (
 type limitListener struct {
 	net.Listener
 	s *Server
+}
+
+// Close closes the listener. Both the server and fasthttp do.
+func (d *limitListener) Close() error {
+	if err := d.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // Accept returns the next connection within the limits.

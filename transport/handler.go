@@ -64,6 +64,8 @@ func carriesPayments(ctx *fasthttp.RequestCtx, pattern string) bool {
 // guarded sets the headers of every answer and recovers from a panic, because fasthttp does
 // not.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
+	s.working.Add(1) // before draining is read, so that Idle sees all that was admitted
+	defer s.working.Add(-1)
 	visit := newVisit(ctx)
 	s.brand(&ctx.Response.Header, &visit.id)
 	defer func() {

@@ -283,7 +283,11 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpe
 	st.onStop = func() { st.end(s.errorEvent(id, api.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
 	if !s.live.join(id, st) {
-		go s.replay(st, p, job)
+		s.working.Add(1) // while the handler is counted
+		go func() {
+			defer s.working.Add(-1)
+			s.replay(st, p, job)
+		}()
 	}
 	s.cfg.Observer.StreamOpened()
 	s.open(ctx, st)

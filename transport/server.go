@@ -263,6 +263,8 @@ type Server struct {
 	cancel context.CancelCauseFunc
 
 	draining       atomic.Bool   // no more requests are accepted
+	shutdown       sync.Once     // ends the server
+	working        atomic.Int64  // handlers and replays of runs in progress
 	entry          sync.Mutex    // guards listener
 	listener       net.Listener  // nil: Serve was not called yet
 	finish         chan struct{} // closed when analyses must end with a partial result
@@ -358,19 +360,44 @@ func (s *Server) Serve(ln net.Listener) error {
 // return a partial result, and are then cancelled; after five more seconds connections are
 // closed. The error is then that of ctx. A stream whose partial result was stored ends with an
 // error that says where to fetch it.
-func (s *Server) Shutdown(ctx context.Context) error {
+func (s *Server) Shutdown(ctx context.Context) (err error) {
+	s.shutdown.Do(func() { err = s.end(ctx) })
+	return err
+}
+
+// Drain closes the listener. Requests on open connections are answered 503, and no run waits
+// for a payment any more. Running analyses go on.
+func (s *Server) Drain() {
 	if s.draining.Swap(true) {
-		return nil
+		return
 	}
 	if s.sold() {
 		s.cfg.Payments.Seller.Close()
 	}
-	err := s.http.ShutdownWithContext(ctx)
 	s.entry.Lock()
 	if s.listener != nil {
 		s.listener.Close() // fasthttp does not know the listener yet if Serve has just started
 	}
 	s.entry.Unlock()
+}
+
+// Idle waits, after Drain, until no request is handled and no analysis runs. Answers may still
+// be on their way to slow clients. The error is that of ctx.
+func (s *Server) Idle(ctx context.Context) error {
+	for s.working.Load() > 0 || s.analysing() {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// end is Shutdown.
+func (s *Server) end(ctx context.Context) error {
+	s.Drain()
+	err := s.http.ShutdownWithContext(ctx)
 	for err == nil && s.busy() { // fasthttp counts neither streams nor runs without a client
 		select {
 		case <-time.After(10 * time.Millisecond):

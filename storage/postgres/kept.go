@@ -23,7 +23,7 @@ func (s *Store) PutKept(rows ...job.Kept) error {
 		args := []any{row.Key[:], row.Run, int64(row.ChainID), row.Block[:], row.Time, row.CheckedAt, row.MadeAt}
 		all = append(all, statement{sql: putKept, args: args})
 	}
-	if err := s.apply(0, all...); err != nil {
+	if err := s.send(write{statements: all, unleased: true}); err != nil {
 		return fmt.Errorf("keep a result: %w", err)
 	}
 	return nil

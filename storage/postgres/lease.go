@@ -84,6 +84,30 @@ func (s *Store) renew(ctx context.Context) error {
 	return err
 }
 
+// Release commits what callers have handed over, and then lets another process write at once.
+// Reads go on, and so do the writes of runs that nobody pays for: their rows belong to the
+// process that makes them. All other writes are ErrReleased.
+func (s *Store) Release() error {
+	s.mu.Lock()
+	if s.closed || s.released {
+		s.mu.Unlock()
+		return nil
+	}
+	s.released = true
+	s.mu.Unlock()
+	// The writer keeps the order: when it has done this, it has done all that came before.
+	if err := s.send(write{statements: []statement{{sql: `SELECT 1`}}, unleased: true}); err != nil && !errors.Is(err, ErrClosed) {
+		return fmt.Errorf("write before the lease is given back: %w", err)
+	}
+	return s.giveLease()
+}
+
+func (s *Store) isReleased() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.released
+}
+
 // giveLease lets the next process write at once.
 func (s *Store) giveLease() error {
 	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)

@@ -36,6 +36,8 @@ var (
 	ErrLeased = errors.New("another process holds the lease of the database")
 	// ErrLeaseLost means that the lease ended before a write. The store writes nothing more.
 	ErrLeaseLost = errors.New("the lease of the database is lost")
+	// ErrReleased means that Release has given the lease back.
+	ErrReleased = errors.New("the lease of the database was given back")
 	// ErrNewer means that the schema is newer than this program.
 	ErrNewer = errors.New("the schema of the database is newer than this program")
 	// ErrDamaged means that a row cannot have been written by this program.
@@ -90,12 +92,13 @@ type Store struct {
 	owner   string
 	epoch   int64
 
-	mu      sync.RWMutex // held for reading while a write is sent to the writer
-	closed  bool
-	writes  chan write
-	stop    chan struct{}
-	workers sync.WaitGroup
-	lost    chan struct{} // closed by the writer when another process has taken over
+	mu       sync.RWMutex // held for reading while a write is sent to the writer
+	closed   bool
+	released bool // the lease was or is being given back
+	writes   chan write
+	stop     chan struct{}
+	workers  sync.WaitGroup
+	lost     chan struct{} // closed by the writer when another process has taken over
 
 	commits, conflicts, reconnects atomic.Uint64
 }
@@ -258,11 +261,15 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	released := s.released
 	close(s.stop)
 	close(s.writes)
 	s.mu.Unlock()
 	s.workers.Wait()
-	err := s.giveLease()
+	var err error
+	if !released {
+		err = s.giveLease()
+	}
 	s.closePools()
 	s.dec.Close()
 	return errors.Join(err, s.enc.Close())

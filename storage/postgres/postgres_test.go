@@ -12,6 +12,7 @@ import (
 
 	"txlens/actors/job"
 	"txlens/actors/recordid"
+	"txlens/engine/api"
 	"txlens/storage/storagetest"
 	"txlens/testkit/pgtest"
 )
@@ -121,6 +122,69 @@ func TestFence(t *testing.T) {
 		if err := errors.Join(put(fresh), old.Close(), put(fresh), fresh.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestRelease: after a process has given its lease back, another writes, and the first one only
+// writes what belongs to it. What it had accepted before is stored.
+func TestRelease(t *testing.T) {
+	name := create(t)
+	old := open(t, name, Options{Lease: time.Hour})
+	paid := job.RunRow{ID: recordid.New(), State: job.RunErrored}
+	accepted := make(chan error, 1)
+	old.applyThen(func(err error) { accepted <- err }, statement{
+		sql: `INSERT INTO secrets (name, value) VALUES ('a', '')`,
+	})
+	if err := errors.Join(old.PutRun(paid), old.Release(), old.Release()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-accepted; err != nil {
+		t.Errorf("a write that was accepted before: %v", err)
+	}
+	fresh := open(t, name, Options{})
+	late := job.RunRow{ID: recordid.New(), State: job.RunErrored}
+	done := make(chan error, 1)
+	old.applyThen(func(err error) { done <- err }, statement{sql: `SELECT 1`})
+	for what, err := range map[string]error{
+		"a paid run": old.PutRun(late), "a job": old.PutJobs(job.Row{ID: recordid.New(), Status: api.JobPending}), "a charge": <-done,
+	} {
+		if !errors.Is(err, ErrReleased) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	own := job.RunRow{ID: recordid.New(), Class: job.RunUnmeteredStream, State: job.RunErrored}
+	if err := errors.Join(old.PutRun(own), old.PutKept(job.Kept{Run: own.ID})); err != nil {
+		t.Errorf("an unmetered run: %v", err)
+	}
+	for _, s := range []*Store{old, fresh} {
+		if _, err := s.Run(own.ID); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Run(late.ID); !errors.Is(err, api.ErrNoRun) {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(put(fresh), old.Close(), put(fresh)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReleasedRenewsNothing: a process that has given its lease back does not take the lease of
+// the next one for a loss.
+func TestReleasedRenewsNothing(t *testing.T) {
+	name := create(t)
+	old := open(t, name, Options{Lease: 3 * time.Millisecond})
+	if err := old.Release(); err != nil {
+		t.Fatal(err)
+	}
+	fresh := open(t, name, Options{})
+	for range 50 { // far longer than the time between two renewals
+		if err := put(fresh); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := old.Stats(); n.LeaseLosses != 0 {
+		t.Errorf("%+v", n)
 	}
 }
 

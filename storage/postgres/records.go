@@ -220,7 +220,8 @@ func (s *Store) PutRun(row job.RunRow) error {
 		return fmt.Errorf("store run %s: %w", row.ID, err)
 	}
 	args := []any{row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body, row.Error, row.ErrorCode}
-	if err := s.apply(len(body), statement{sql: putRun, args: args}); err != nil {
+	w := write{statements: []statement{{sql: putRun, args: args}}, size: len(body), unleased: row.Class != job.RunPaid}
+	if err := s.send(w); err != nil {
 		return fmt.Errorf("store run: %w", err)
 	}
 	return nil
@@ -295,7 +296,7 @@ func (s *Store) expireLoop() {
 	for {
 		select {
 		case <-tick.C:
-			if _, err := s.Expire(); err != nil && !errors.Is(err, ErrClosed) {
+			if _, err := s.Expire(); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrReleased) {
 				s.options.Log.Error("expire records", "error", err)
 			}
 		case <-s.stop:

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,30 +28,48 @@ type statement struct {
 type write struct {
 	statements []statement
 	size       int
+	unleased   bool        // needs no lease, because no other process writes the same rows
 	onDone     func(error) // called once, by the writer; must not block
 }
 
 // apply has statements executed and returns when they are committed.
 func (s *Store) apply(size int, statements ...statement) error {
+	return s.send(write{statements: statements, size: size})
+}
+
+// send gives a write to the writer and returns when it is committed.
+func (s *Store) send(w write) error {
 	done := make(chan error, 1)
-	w := write{statements, size, func(err error) { done <- err }}
+	w.onDone = func(err error) { done <- err }
 	s.mu.RLock()
-	if s.closed {
+	if err := s.refuses(w); err != nil {
 		s.mu.RUnlock()
-		return ErrClosed
+		return err
 	}
 	s.writes <- w
 	s.mu.RUnlock()
 	return <-done
 }
 
+// refuses returns why a write cannot be accepted. s.mu must be held.
+func (s *Store) refuses(w write) error {
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.released && !w.unleased:
+		return ErrReleased
+	}
+	return nil
+}
+
 // applyThen is apply without waiting.
 func (s *Store) applyThen(onDone func(error), statements ...statement) {
+	w := write{statements: statements, onDone: onDone}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if !s.closed {
+	if s.refuses(w) == nil {
 		select {
-		case s.writes <- write{statements, 0, onDone}:
+		case s.writes <- w:
 			return
 		default: // a whole group waits
 		}
@@ -71,7 +90,9 @@ func (s *Store) writeLoop() {
 			}
 			s.writeGroup(s.collectGroup(first))
 		case <-tick.C:
-			s.note(s.renewNow())
+			if !s.isReleased() {
+				s.note(s.renewNow())
+			}
 		}
 		select { // a busy writer renews, too
 		case <-tick.C:
@@ -176,9 +197,12 @@ func (s *Store) renewNow() error {
 func (s *Store) commitOnce(group []write) error {
 	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
 	defer cancel()
+	leased := !s.isReleased() || slices.ContainsFunc(group, func(w write) bool { return !w.unleased })
 	return pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
-		if err := s.fence(ctx, tx); err != nil {
-			return err
+		if leased {
+			if err := s.fence(ctx, tx); err != nil {
+				return err
+			}
 		}
 		batch := new(pgx.Batch)
 		for _, w := range group {

@@ -59,6 +59,9 @@ type Server interface {
 	Stats() postgres.Stats
 	// Lost is closed when another process has taken over: nothing is written any more.
 	Lost() <-chan struct{}
+	// Release commits what was handed over and lets another process write. Reads go on, and so
+	// do the writes of runs that nobody pays for.
+	Release() error
 }
 
 // Location says where a store is. Exactly one field is set.
