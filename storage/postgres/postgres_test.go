@@ -173,12 +173,12 @@ func TestRelease(t *testing.T) {
 // the next one for a loss.
 func TestReleasedRenewsNothing(t *testing.T) {
 	name := create(t)
-	old := open(t, name, Options{Lease: 3 * time.Millisecond})
+	old := open(t, name, Options{Lease: 30 * time.Millisecond})
 	if err := old.Release(); err != nil {
 		t.Fatal(err)
 	}
 	fresh := open(t, name, Options{})
-	for range 50 { // far longer than the time between two renewals
+	for range 300 { // far longer than the time between two renewals
 		if err := put(fresh); err != nil {
 			t.Fatal(err)
 		}
