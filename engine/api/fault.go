@@ -75,6 +75,7 @@ var faults = []struct {
 	{ErrTooManyAnswers, Fault{CodeBusy, ErrTooManyAnswers.Error() + "; try again soon"}},
 	{ErrNoMemory, Fault{CodeBusy, ErrNoMemory.Error() + "; try again soon"}},
 	{ErrFull, Fault{CodeBusy, ErrFull.Error() + "; try again later"}},
+	{ErrStoreAway, Fault{CodeBusy, ErrStoreAway.Error() + "; try again soon"}},
 	{ErrUnpaid, Fault{CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time"}},
 	{ErrStopping, Fault{CodeStopping, ErrStopping.Error() + "; try again soon"}},
 	{ErrNoRun, Fault{CodeNoRun, ErrNoRun.Error()}},

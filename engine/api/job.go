@@ -60,6 +60,8 @@ var (
 	ErrNoMemory = errors.New("the analyses that run need all memory of the server")
 	// ErrFull: there is no room to store what a new request would be promised.
 	ErrFull = errors.New("the server has no room to store more results")
+	// ErrStoreAway: the database does not answer now. What was to be written may be stored or not.
+	ErrStoreAway = errors.New("the database of the server does not answer")
 	// ErrUnpaid: who asked for the analysis has not paid for more of it.
 	ErrUnpaid = errors.New("the payment for more of the analysis did not come")
 	// ErrStopping: the service is ending and takes nothing more.

@@ -8,7 +8,11 @@
 // locking that row for reading, under its own owner and epoch: a process that was paused
 // beyond its lease finds another epoch there, and its transaction fails with ErrLeaseLost. A
 // process that takes a lease over changes the row, and so waits for transactions that have
-// locked it. Open waits for a lease that another process holds.
+// locked it. Open waits for a lease that another process holds. Release gives it back early.
+//
+// A process does not wait longer for the database than its lease lasts by its own monotonic clock:
+// then all its reads and writes are api.ErrStoreAway, until it can renew the lease. It tries more often
+// than another process takes a lease that has ended, so it keeps the lease over an outage.
 //
 // # Writing
 //
@@ -20,7 +24,8 @@
 //
 // # Limits
 //
-// A pool of at most PoolSize connections reads; the writer has one more. A statement ends after
+// A pool of at most PoolSize connections reads; the writer uses one more. A read whose connection
+// broke is repeated. A statement ends after
 // StatementTimeout. Migrations are numbered files that are applied in their order, each in a
 // transaction; a database of a later version is refused.
 package postgres

@@ -16,17 +16,19 @@ const leaseName = "writer"
 const (
 	takeLease = `INSERT INTO leases AS l (name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3 * INTERVAL '1 millisecond')
 		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
-		WHERE l.expires_at <= now() RETURNING epoch`
+		WHERE l.expires_at <= now() AND ($4 OR l.owner = '') RETURNING epoch`
 	renewLease = `UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
 		WHERE name = $1 AND owner = $2 AND epoch = $3`
-	giveLease = `UPDATE leases SET expires_at = now() WHERE name = $1 AND owner = $2 AND epoch = $3`
+	giveLease = `UPDATE leases SET expires_at = now(), owner = '' WHERE name = $1 AND owner = $2 AND epoch = $3`
 	lockLease = `SELECT epoch FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now() FOR SHARE`
 )
 
 // leasePoll is the time between two attempts to take a lease.
 const leasePoll = 100 * time.Millisecond
 
-// takeLease waits for the lease.
+// takeLease waits for the lease. One that was given back is taken at once. One that has ended is
+// taken when the database has answered here for so long that its owner, if it lives, has renewed
+// it: after an outage of the database the owner keeps it.
 func (s *Store) takeLease(ctx context.Context) error {
 	if s.options.LeaseWait >= 0 {
 		bounded, cancel := context.WithTimeout(ctx, s.options.LeaseWait)
@@ -34,10 +36,20 @@ func (s *Store) takeLease(ctx context.Context) error {
 		ctx = bounded
 	}
 	holder := ""
+	var since time.Time // when the database began to answer without a break
 	for {
-		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds()).Scan(&s.epoch)
+		asked := time.Now()
+		if since.IsZero() {
+			since = asked
+		}
+		ended := asked.Sub(since) >= s.options.watch
+		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds(), ended).Scan(&s.epoch)
 		if err == nil {
+			s.hold.extend(asked.Add(s.options.Lease))
 			return nil
+		}
+		if isOutage(err) && !errors.Is(err, pgx.ErrNoRows) {
+			since = time.Time{}
 		}
 		switch {
 		case errors.Is(err, pgx.ErrNoRows) || isConflict(err):
@@ -77,9 +89,13 @@ func (s *Store) leaseHolder(ctx context.Context) (owner string) {
 // renew makes the lease last longer. The writer calls it. A lease that has ended and that no
 // other process has taken is renewed, too: nobody else has written meanwhile.
 func (s *Store) renew(ctx context.Context) error {
+	asked := time.Now()
 	tag, err := s.writer.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrLeaseLost
+	}
+	if err == nil {
+		s.hold.extend(asked.Add(s.options.Lease))
 	}
 	return err
 }
@@ -95,6 +111,7 @@ func (s *Store) Release() error {
 	}
 	s.released = true
 	s.mu.Unlock()
+	s.hold.keep()
 	// The writer keeps the order: when it has done this, it has done all that came before.
 	if err := s.send(write{statements: []statement{{sql: `SELECT 1`}}, unleased: true}); err != nil && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("write before the lease is given back: %w", err)

@@ -223,16 +223,14 @@ func ledgerError(err error) error {
 
 // Channel returns one row, or channel.ErrNoChannel.
 func (s *Store) Channel(id common.Hash) (row session.Channel, err error) {
-	found := false
-	err = s.each(selectChannel+"WHERE id = $1", []any{id[:]}, func(r pgx.Rows) (err error) {
-		found = true
-		row, err = scanChannel(r)
-		return err
-	})
-	if err == nil && !found {
+	rows, err := list(s, selectChannel+"WHERE id = $1", []any{id[:]}, scanChannel)
+	switch {
+	case err != nil:
+		return row, ledgerError(err)
+	case len(rows) == 0:
 		return row, channel.ErrNoChannel
 	}
-	return row, ledgerError(err)
+	return rows[0], nil
 }
 
 // visitPage is the number of rows that OpenChannels reads at a time.
@@ -260,11 +258,10 @@ func (s *Store) OpenChannels(visit func(session.Channel) error) error {
 // channel.MaxChannelsOf.
 func (s *Store) ChannelsOf(payer common.Address) (ids []common.Hash, err error) {
 	const sql = `SELECT id FROM channels WHERE payer = $1 AND status < 4 ORDER BY id LIMIT $2`
-	err = s.each(sql, []any{payer[:], channel.MaxChannelsOf}, func(r pgx.Rows) error {
+	ids, err = list(s, sql, []any{payer[:], channel.MaxChannelsOf}, func(r pgx.Row) (common.Hash, error) {
 		var id []byte
 		err := r.Scan(&id)
-		ids = append(ids, common.BytesToHash(id))
-		return err
+		return common.BytesToHash(id), err
 	})
 	return ids, ledgerError(err)
 }
@@ -275,11 +272,7 @@ func (s *Store) Channels(ended bool, from common.Hash, limit int) (rows []sessio
 	if ended {
 		where = "WHERE status = 4 AND id >= $1 ORDER BY id LIMIT $2"
 	}
-	err = s.each(selectChannel+where, []any{from[:], limit + 1}, func(r pgx.Rows) error {
-		row, err := scanChannel(r)
-		rows = append(rows, row)
-		return err
-	})
+	rows, err = list(s, selectChannel+where, []any{from[:], limit + 1}, scanChannel)
 	if err != nil {
 		return nil, nil, ledgerError(err)
 	}
@@ -304,13 +297,9 @@ func scanBill(r pgx.Row) (b channel.Bill, err error) {
 }
 
 // bills returns the bills of a query.
-func (s *Store) bills(where string, args ...any) (list []channel.Bill, err error) {
-	err = s.each(`SELECT `+billColumns+` FROM bills WHERE `+where, args, func(r pgx.Rows) error {
-		b, err := scanBill(r)
-		list = append(list, b)
-		return err
-	})
-	return list, ledgerError(err)
+func (s *Store) bills(where string, args ...any) ([]channel.Bill, error) {
+	all, err := list(s, `SELECT `+billColumns+` FROM bills WHERE `+where, args, scanBill)
+	return all, ledgerError(err)
 }
 
 // Bill returns one row, or channel.ErrNoBill.
@@ -318,14 +307,14 @@ func (s *Store) Bill(id string) (channel.Bill, error) {
 	if checkID(id) != nil {
 		return channel.Bill{}, channel.ErrNoBill
 	}
-	list, err := s.bills("id = $1", id)
-	if err == nil && len(list) == 0 {
+	rows, err := s.bills("id = $1", id)
+	if err == nil && len(rows) == 0 {
 		err = channel.ErrNoBill
 	}
 	if err != nil {
 		return channel.Bill{}, err
 	}
-	return list[0], nil
+	return rows[0], nil
 }
 
 // Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at most
@@ -351,16 +340,14 @@ func (s *Store) Ticket(key channel.TicketKey) (t channel.Ticket, err error) {
 }
 
 // Intents returns what was written and not dropped, oldest first.
-func (s *Store) Intents() (list []channel.Intent, err error) {
-	err = s.each(`SELECT document FROM intents ORDER BY id`, nil, func(r pgx.Rows) error {
+func (s *Store) Intents() ([]channel.Intent, error) {
+	all, err := list(s, `SELECT document FROM intents ORDER BY id`, nil, func(r pgx.Row) (i channel.Intent, err error) {
 		var document []byte
 		if err := r.Scan(&document); err != nil {
-			return err
+			return i, err
 		}
-		var i channel.Intent
-		err := json.Unmarshal(document, &i)
-		list = append(list, i)
-		return err
+		err = json.Unmarshal(document, &i)
+		return i, err
 	})
-	return list, ledgerError(err)
+	return all, ledgerError(err)
 }

@@ -17,17 +17,14 @@ import (
 
 // ids returns the ids of a query whose parameters are an id that is not returned, the least id
 // that has not expired, and a limit.
-func (s *Store) ids(sql, after, oldest string, limit int) (ids []string, err error) {
+func (s *Store) ids(sql, after, oldest string, limit int) ([]string, error) {
 	if after == "" {
 		after = uuid.Nil.String()
 	}
-	err = s.each(sql, []any{after, oldest, limit}, func(r pgx.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
+	return list(s, sql, []any{after, oldest, limit}, func(r pgx.Row) (id string, err error) {
+		err = r.Scan(&id)
+		return id, err
 	})
-	return ids, err
 }
 
 // JobsAfter lists jobs with their bodies by id.
@@ -77,34 +74,36 @@ func (s *Store) BillsAfter(id string, limit int) ([]channel.Bill, error) {
 }
 
 // TicketsAfter lists tickets by key.
-func (s *Store) TicketsAfter(key channel.TicketKey, limit int) (list []channel.Ticket, err error) {
+func (s *Store) TicketsAfter(key channel.TicketKey, limit int) ([]channel.Ticket, error) {
 	const sql = `SELECT key, bill::text, charged::text FROM tickets WHERE key > $1 AND bill >= $2 ORDER BY key LIMIT $3`
-	err = s.each(sql, []any{key[:], s.oldest(billRetention), limit}, func(r pgx.Rows) error {
+	all, err := list(s, sql, []any{key[:], s.oldest(billRetention), limit}, func(r pgx.Row) (t channel.Ticket, err error) {
 		var raw []byte
-		var t channel.Ticket
 		var charged string
 		if err := r.Scan(&raw, &t.Bill, &charged); err != nil {
-			return err
+			return t, err
 		}
 		p := parser{}
 		t.Charged = p.amount(charged)
 		copy(t.Key[:], raw)
-		list = append(list, t)
-		return p.err
+		return t, p.err
 	})
-	return list, ledgerError(err)
+	return all, ledgerError(err)
 }
 
 // Secrets returns all secrets by their names.
 func (s *Store) Secrets() (map[string][]byte, error) {
-	all := map[string][]byte{}
-	err := s.each(`SELECT name, value FROM secrets`, nil, func(r pgx.Rows) error {
-		var name string
-		var value []byte
-		err := r.Scan(&name, &value)
-		all[name] = value
-		return err
+	type secret struct {
+		name  string
+		value []byte
+	}
+	rows, err := list(s, `SELECT name, value FROM secrets`, nil, func(r pgx.Row) (one secret, err error) {
+		err = r.Scan(&one.name, &one.value)
+		return one, err
 	})
+	all := map[string][]byte{}
+	for _, one := range rows {
+		all[one.name] = one.value
+	}
 	return all, err
 }
 

@@ -20,7 +20,16 @@ import (
 
 	"txlens/actors/channel"
 	"txlens/actors/job"
+	"txlens/engine/api"
 )
+
+// away adds api.ErrStoreAway to the error of a database that does not answer.
+func away(err error) error {
+	if err == nil || errors.Is(err, api.ErrStoreAway) || !isOutage(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", api.ErrStoreAway, err)
+}
 
 var (
 	_ job.Store    = (*Store)(nil)
@@ -49,6 +58,11 @@ var (
 const (
 	// PoolSize is the number of connections that read.
 	PoolSize = 8
+	// writerSize is the number of connections of the writer. It uses one at a time; another one
+	// takes the place of one that is being closed, which waits for a server that does not answer.
+	writerSize = 2
+	// pingTimeout is how long the database may take to show that it answers.
+	pingTimeout = time.Second
 	// StatementTimeout is the time limit of one statement.
 	StatementTimeout = 30 * time.Second
 	// idleInTransaction is how long a transaction waits for the process that began it.
@@ -62,6 +76,10 @@ type Options struct {
 	ExpireEvery time.Duration    // default one minute; negative: Expire is only called by others
 	Now         func() time.Time // default time.Now; leases use the clock of the database
 	Log         *slog.Logger     // nil: nothing is logged
+
+	// watch is how long the database must have answered before a lease is taken that has ended
+	// and was not given back; default half of Lease. Tests make it short.
+	watch time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -73,6 +91,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Lease, 6*time.Second)
 	set(&o.LeaseWait, 30*time.Second)
 	set(&o.ExpireEvery, time.Minute)
+	set(&o.watch, o.Lease/2) // longer than the time between two renewals
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -85,12 +104,13 @@ func (o Options) withDefaults() Options {
 // Store stores jobs, run records and the ledger in a database. It is safe for concurrent use.
 type Store struct {
 	pool    *pgxpool.Pool // of the readers
-	writer  *pgxpool.Pool // of the writer: one connection
+	writer  *pgxpool.Pool // of the writer
 	options Options
 	enc     *zstd.Encoder
 	dec     *zstd.Decoder
 	owner   string
 	epoch   int64
+	hold    hold
 
 	mu       sync.RWMutex // held for reading while a write is sent to the writer
 	closed   bool
@@ -153,7 +173,7 @@ func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
 	if s.pool, err = connect(ctx, url, PoolSize); err != nil {
 		return err
 	}
-	if s.writer, err = connect(ctx, url, 1); err != nil {
+	if s.writer, err = connect(ctx, url, writerSize); err != nil {
 		return err
 	}
 	return migrate(ctx, s.writer)
@@ -270,6 +290,7 @@ func (s *Store) Close() error {
 	if !released {
 		err = s.giveLease()
 	}
+	s.hold.close()
 	s.closePools()
 	s.dec.Close()
 	return errors.Join(err, s.enc.Close())
@@ -283,7 +304,8 @@ func (s *Store) closePools() {
 	}
 }
 
-// Ping returns ErrClosed, ErrLeaseLost, or the error of a database that does not answer.
+// Ping returns ErrClosed, ErrLeaseLost, or api.ErrStoreAway if the database does not answer within
+// a second or the lease could not be renewed.
 func (s *Store) Ping() error {
 	s.mu.RLock()
 	closed := s.closed
@@ -294,9 +316,9 @@ func (s *Store) Ping() error {
 	if s.isLost() {
 		return ErrLeaseLost
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+	ctx, cancel := context.WithTimeout(s.hold.context(), pingTimeout)
 	defer cancel()
-	return s.pool.Ping(ctx)
+	return away(s.pool.Ping(ctx))
 }
 
 // Lost is closed when another process has taken over the lease: nothing is written any more.

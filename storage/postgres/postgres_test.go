@@ -101,7 +101,7 @@ func TestFence(t *testing.T) {
 			t.Fatal(err)
 		}
 		late := job.RunRow{ID: recordid.New(), State: job.RunErrored}
-		fresh := open(t, name, Options{Lease: time.Hour})
+		fresh := open(t, name, Options{Lease: time.Hour, watch: time.Millisecond})
 		if err := old.PutRun(late); !errors.Is(err, ErrLeaseLost) || !errors.Is(old.Ping(), ErrLeaseLost) {
 			t.Errorf("after another took over: %v, %v", err, old.Ping())
 		}

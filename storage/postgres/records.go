@@ -39,7 +39,15 @@ func (s *Store) oldest(keep time.Duration) string {
 	return u.String()
 }
 
-// read runs a query with a time limit.
+// Bounds of the repetition of a read whose connection broke. A restart of the database breaks all
+// connections of the pool, and each is noticed when it is used.
+const (
+	readFor   = 3 * time.Second
+	readPause = 20 * time.Millisecond
+)
+
+// read runs a query with a time limit, and again if its connection broke. query must begin anew
+// each time. The error is api.ErrStoreAway if the database does not answer.
 func (s *Store) read(query func(ctx context.Context) error) error {
 	s.mu.RLock()
 	closed := s.closed
@@ -47,20 +55,64 @@ func (s *Store) read(query func(ctx context.Context) error) error {
 	if closed {
 		return ErrClosed
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+	ctx, cancel := context.WithTimeout(s.hold.context(), StatementTimeout)
 	defer cancel()
-	return query(ctx)
+	for end := time.Now().Add(readFor); ; {
+		err := query(ctx)
+		switch {
+		case err == nil || errors.Is(err, errRow) || !isOutage(err):
+			return err
+		case ctx.Err() != nil || time.Now().After(end):
+			return away(err)
+		}
+		select {
+		case <-time.After(readPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// errRow marks an error that the connection is not to blame for: a row that cannot be read.
+var errRow = errors.New("a row cannot be read")
+
+// list returns what scan makes of the rows of a query.
+func list[T any](s *Store, sql string, args []any, scan func(pgx.Row) (T, error)) (all []T, err error) {
+	err = s.read(func(ctx context.Context) error {
+		all = nil
+		rows, err := s.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			one, err := scan(rows)
+			if err != nil {
+				return fmt.Errorf("%w: %w", errRow, err)
+			}
+			all = append(all, one)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // row reads one row; none is the error if there is none.
 func (s *Store) row(none error, sql string, args []any, into ...any) error {
-	return s.read(func(ctx context.Context) error {
+	found := false
+	err := s.read(func(ctx context.Context) error {
 		err := s.pool.QueryRow(ctx, sql, args...).Scan(into...)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return none
+		if found = !errors.Is(err, pgx.ErrNoRows); !found {
+			return nil
 		}
 		return err
 	})
+	if err == nil && !found {
+		return none
+	}
+	return err
 }
 
 func (s *Store) pack(parts ...[]byte) ([]byte, error) {
@@ -170,36 +222,15 @@ func (s *Store) Job(id string) (job.Row, error) {
 }
 
 // UnfinishedJobs returns the pending and running jobs, oldest first.
-func (s *Store) UnfinishedJobs() (rows []job.Row, err error) {
+func (s *Store) UnfinishedJobs() ([]job.Row, error) {
 	const sql = `SELECT ` + jobColumns + ` FROM jobs WHERE status IN ('pending', 'running') AND id >= $1 ORDER BY id`
-	err = s.each(sql, []any{s.oldest(api.JobRetention)}, func(r pgx.Rows) error {
+	return list(s, sql, []any{s.oldest(api.JobRetention)}, func(r pgx.Row) (job.Row, error) {
 		var h jobHead
 		if err := r.Scan(h.into()...); err != nil {
-			return err
+			return job.Row{}, err
 		}
-		if err := h.done(); err != nil {
-			return err
-		}
-		rows = append(rows, h.row)
-		return nil
-	})
-	return rows, err
-}
-
-// each calls f with each row of a query.
-func (s *Store) each(sql string, args []any, f func(pgx.Rows) error) error {
-	return s.read(func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := f(rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+		err := h.done()
+		return h.row, err
 	})
 }
 

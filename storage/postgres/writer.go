@@ -3,12 +3,15 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"txlens/engine/api"
 )
 
 // Bounds of one group of writes.
@@ -58,6 +61,10 @@ func (s *Store) refuses(w write) error {
 		return ErrClosed
 	case s.released && !w.unleased:
 		return ErrReleased
+	case s.isLost():
+		return ErrLeaseLost
+	case s.hold.ended():
+		return fmt.Errorf("%w: the lease could not be renewed", api.ErrStoreAway)
 	}
 	return nil
 }
@@ -80,7 +87,7 @@ func (s *Store) applyThen(onDone func(error), statements ...statement) {
 // writeLoop commits writes, and renews the lease, until the store is closed.
 func (s *Store) writeLoop() {
 	defer s.workers.Done()
-	tick := time.NewTicker(s.options.Lease / 3)
+	tick := time.NewTimer(s.options.Lease / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -90,13 +97,11 @@ func (s *Store) writeLoop() {
 			}
 			s.writeGroup(s.collectGroup(first))
 		case <-tick.C:
-			if !s.isReleased() {
-				s.note(s.renewNow())
-			}
+			tick.Reset(s.keepLease())
 		}
 		select { // a busy writer renews, too
 		case <-tick.C:
-			s.note(s.renewNow())
+			tick.Reset(s.keepLease())
 		default:
 		}
 	}
@@ -184,7 +189,21 @@ func (s *Store) commit(group []write) (err error) {
 			return err
 		}
 	}
-	return err
+	return away(err)
+}
+
+// keepLease renews the lease, and returns when to do so again: soon after a failure, so that it is
+// renewed before others take it when the database is back.
+func (s *Store) keepLease() time.Duration {
+	if s.isReleased() {
+		return s.options.Lease
+	}
+	err := s.renewNow()
+	s.note(err)
+	if err != nil {
+		return min(s.options.Lease/3, leasePoll)
+	}
+	return s.options.Lease / 3
 }
 
 // renewNow renews the lease within the time limit of the writer.
@@ -195,7 +214,7 @@ func (s *Store) renewNow() error {
 }
 
 func (s *Store) commitOnce(group []write) error {
-	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+	ctx, cancel := context.WithTimeout(s.hold.context(), StatementTimeout)
 	defer cancel()
 	leased := !s.isReleased() || slices.ContainsFunc(group, func(w write) bool { return !w.unleased })
 	return pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
