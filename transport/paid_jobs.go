@@ -182,7 +182,12 @@ func (s *Server) collectDebt(ctx *fasthttp.RequestCtx, id, state string, finishe
 		}
 	}
 	if finished {
-		if _, left, err := s.cfg.Payments.Seller.Outstanding(id); err != nil || !left.IsZero() {
+		_, left, err := s.cfg.Payments.Seller.Outstanding(id)
+		if err != nil { // nothing is known of a debt
+			s.refuse(ctx, route, ledgerProblem(err))
+			return false
+		}
+		if !left.IsZero() {
 			s.refuse(ctx, s.newOffer(string(ctx.Path()), left), debtOf(left, tempo.Amount{}, state))
 			return false
 		}

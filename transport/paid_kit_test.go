@@ -183,11 +183,21 @@ func (r *register) CollectHeld(ctx context.Context, p *channel.Payment, id strin
 	r.mu.Lock()
 	r.called(ctx, "CollectHeld %s", price)
 	err := r.fails["CollectHeld"]
+	if err == nil {
+		defer r.failAfter()
+	}
 	r.mu.Unlock()
 	if err != nil {
 		return channel.Bill{}, channel.Standing{}, err
 	}
 	return r.Collect(ctx, p.Channel, id, price, p.Request.Amount, tempo.Amount{})
+}
+
+// failAfter lets Bill fail once something was collected, if a test wants that.
+func (r *register) failAfter() {
+	if err := r.fails["Bill after CollectHeld"]; err != nil {
+		r.fail("Bill", err)
+	}
 }
 
 func (r *register) ReleaseHeld(ctx context.Context, p *channel.Payment) {

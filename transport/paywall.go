@@ -191,6 +191,10 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 		s.refuseDeposit(ctx, route, small.Deposit)
 		return
 	}
+	if errors.Is(err, api.ErrStoreAway) {
+		s.failWith(ctx, err)
+		return
+	}
 	p := mpp.AsProblem(err)
 	status := p.Status()
 	if status >= fasthttp.StatusInternalServerError {

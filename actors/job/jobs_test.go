@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -533,6 +534,30 @@ func TestStoreRefuses(t *testing.T) {
 	if job := await(t, j, submit(t, j, ask), api.JobError); job.ErrorCode != api.CodeInternal || strings.Contains(job.Error, "disk") {
 		t.Errorf("%+v", job)
 	}
+}
+
+// TestStoreAway: the state of a job is stored when the store is back, however long that takes; a
+// job that the store has ended has a code of its own.
+func TestStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, times := newShelf(), 100
+		store.refuse = func(Row) error {
+			if times--; times >= 0 {
+				return fmt.Errorf("store: %w", api.ErrStoreAway)
+			}
+			return nil
+		}
+		j := &Jobs{o: Options{Store: store, Log: slog.New(slog.DiscardHandler)}}
+		row := Row{ID: "a", Status: api.JobComplete}
+		j.keep(t.Context(), row)
+		if got, err := store.Job("a"); err != nil || got.Status != api.JobComplete {
+			t.Errorf("%+v, %v", got, err)
+		}
+		j.fail(&row, fmt.Errorf("read: %w", api.ErrStoreAway))
+		if row.Status != api.JobError || row.ErrorCode != api.CodeInternal {
+			t.Errorf("%+v", row)
+		}
+	})
 }
 
 func TestRuns(t *testing.T) {

@@ -75,6 +75,9 @@ func (j *Jobs) page(row Row, res *api.Result) (html []byte) {
 func (j *Jobs) fail(row *Row, err error) {
 	row.Status, row.Result, row.HTML = api.JobError, nil, nil
 	f := api.FaultOf(err)
+	if errors.Is(err, api.ErrStoreAway) { // a job that has ended is not "busy"
+		f = api.Fault{Code: api.CodeInternal, Message: f.Message}
+	}
 	row.Error, row.ErrorCode = f.Message, f.Code
 	if row.ErrorCode == api.CodeInternal {
 		row.Error += "; the log has it under job " + row.ID
@@ -87,12 +90,12 @@ var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 
 
 // keep stores a row and retries on errors: a full disk may have room a moment later. A result
 // that cannot be stored becomes an error, which is smaller. If that fails too, the row stays
-// as it is until the next start.
+// as it is until the next start. A store that is away is waited for.
 func (j *Jobs) keep(ctx context.Context, row Row) {
 	err := j.o.Store.PutJobs(row)
-	for i := 0; err != nil && i < len(patience) && ctx.Err() == nil; i++ {
+	for i := 0; err != nil && (i < len(patience) || errors.Is(err, api.ErrStoreAway)) && ctx.Err() == nil; i++ {
 		select {
-		case <-time.After(patience[i]):
+		case <-time.After(patience[min(i, len(patience)-1)]):
 		case <-ctx.Done():
 		}
 		err = j.o.Store.PutJobs(row)

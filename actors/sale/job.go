@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -88,7 +89,8 @@ func (s *Seller) Job(
 	slot Parker,
 	analyse func(ctx context.Context, run *Run) (*api.Result, error),
 ) (*api.Result, error) {
-	bill, err := s.o.Bills.Bill(id)
+	var bill channel.Bill
+	err := whenThere(ctx, func() (err error) { bill, err = s.o.Bills.Bill(id); return err })
 	if errors.Is(err, channel.ErrNoBill) {
 		return analyse(ctx, nil) // from a time when nothing was sold
 	}
@@ -108,8 +110,27 @@ func (s *Seller) Job(
 	if ctx.Err() != nil && err != nil {
 		return res, err // given back or cancelled: the next start runs it again
 	}
-	if ferr := run.Fix(ctx, OutcomeOf(res, err)); ferr != nil {
+	if ferr := whenThere(ctx, func() error { return run.Fix(ctx, OutcomeOf(res, err)) }); ferr != nil {
 		return nil, fmt.Errorf("fix the price of job %s: %w", id, ferr)
 	}
 	return res, err
+}
+
+// storePause is the time between two attempts while the store is away.
+const storePause = 250 * time.Millisecond
+
+// whenThere repeats f while the store is away, until ctx ends: an outage of the store must not end
+// a job that is paid for.
+func whenThere(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !errors.Is(err, api.ErrStoreAway) {
+			return err
+		}
+		select {
+		case <-time.After(storePause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }

@@ -479,6 +479,50 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// absent is a shelf that is away for some calls.
+type absent struct {
+	*shelf
+	bills, ends int
+}
+
+func (a *absent) Bill(id string) (channel.Bill, error) {
+	if a.bills--; a.bills >= 0 {
+		return channel.Bill{}, api.ErrStoreAway
+	}
+	return a.shelf.Bill(id)
+}
+
+func (a *absent) Final(ctx context.Context, id string, price tempo.Amount) (channel.Bill, error) {
+	if a.ends--; a.ends >= 0 {
+		return channel.Bill{}, api.ErrStoreAway
+	}
+	return a.shelf.Final(ctx, id, price)
+}
+
+// TestJobWaitsForTheStore: an outage of the store ends no job that is paid for, unless its time is
+// over.
+func TestJobWaitsForTheStore(t *testing.T) {
+	f := func(bills, ends int, want error) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			book := &absent{newShelf(0, channel.Bill{ID: "a", Payer: payer, Channel: channelID}), bills, ends}
+			s := New(Options{Bills: book, Collector: book, Holder: book})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			res, err := s.Job(ctx, "a", nil, func(context.Context, *Run) (*api.Result, error) { return &api.Result{}, nil })
+			if b, _ := book.shelf.Bill("a"); !errors.Is(err, want) || b.Final != (want == nil) || (res != nil) != (want == nil) {
+				t.Errorf("%d, %d: %v, %v, %+v", bills, ends, res, err, b)
+			}
+		})
+	}
+	f(0, 0, nil)
+	f(20, 0, nil)
+	f(0, 20, nil)
+	f(20, 20, nil)
+	f(1_000_000, 0, api.ErrStoreAway)
+	f(0, 1_000_000, api.ErrStoreAway)
+}
+
 // TestJobShares: a payer has its share of the jobs until they have ended.
 func TestJobShares(t *testing.T) {
 	book := newShelf(0)
