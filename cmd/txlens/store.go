@@ -64,7 +64,8 @@ func (cmd *storeCheckCmd) Run(ctx context.Context, c console) error {
 // errNoStore is the error of a command that does not make a database.
 var errNoStore = errors.New("there is no database")
 
-// openExisting opens a store that exists and that no server uses.
+// openExisting opens a store that exists and that no server uses, to read it: it does not change the
+// schema of a database server.
 func openExisting(ctx context.Context, at stores.Location, o stores.Options) (stores.Store, error) {
 	there, err := stores.Exists(ctx, at)
 	if err == nil && !there {
@@ -73,6 +74,7 @@ func openExisting(ctx context.Context, at stores.Location, o stores.Options) (st
 	if err != nil {
 		return stores.Store{}, err
 	}
+	o.NoMigration = true
 	return openUnused(ctx, at, o)
 }
 

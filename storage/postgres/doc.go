@@ -26,6 +26,7 @@
 //
 // A pool of at most PoolSize connections reads; the writer uses one more. A read whose connection
 // broke is repeated. A statement ends after
-// StatementTimeout. Migrations are numbered files that are applied in their order, each in a
-// transaction; a database of a later version is refused.
+// StatementTimeout. Migrations are numbered files that the holder of the lease applies in their
+// order, each in a transaction. A database of a later version is refused unless its last migration
+// wrote a note that this program can use it.
 package postgres

@@ -49,6 +49,8 @@ var (
 	ErrReleased = errors.New("the lease of the database was given back")
 	// ErrNewer means that the schema is newer than this program.
 	ErrNewer = errors.New("the schema of the database is newer than this program")
+	// ErrOlder means that the schema is older than this program, which must not change it.
+	ErrOlder = errors.New("the schema of the database is older than this program; txlens store migrate brings it to this version")
 	// ErrDamaged means that a row cannot have been written by this program.
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrTooLarge means that a body is larger than any that can be read again.
@@ -76,6 +78,7 @@ type Options struct {
 	ExpireEvery time.Duration    // default one minute; negative: Expire is only called by others
 	Now         func() time.Time // default time.Now; leases use the clock of the database
 	Log         *slog.Logger     // nil: nothing is logged
+	NoMigration bool             // an older schema is ErrOlder
 
 	// watch is how long the database must have answered before a lease is taken that has ended
 	// and was not given back; default half of Lease. Tests make it short.
@@ -123,14 +126,18 @@ type Store struct {
 	commits, conflicts, reconnects atomic.Uint64
 }
 
-// Open connects to the database of a URL or connection string, as libpq reads it, brings its
-// schema to the version of this program and takes the lease.
+// Open connects to the database of a URL or connection string, as libpq reads it, takes the lease
+// and brings its schema to the version of this program. Whoever waits for the lease changes
+// nothing but an empty database.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{options: o, owner: ownerName(), writes: make(chan write, maxGroup), stop: make(chan struct{}), lost: make(chan struct{})}
 	err := s.reach(ctx, url)
 	if err == nil {
 		err = s.takeLease(ctx)
+	}
+	if err == nil {
+		err = migrate(ctx, s.writer)
 	}
 	if err != nil {
 		s.closePools()
@@ -149,7 +156,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 // restart or a failover, where it waits for the lease without a bound.
 const StartWait = 30 * time.Second
 
-// reach connects to the database and brings its schema to the version of this program.
+// reach connects to the database.
 func (s *Store) reach(ctx context.Context, url string) error {
 	end := time.Now().Add(StartWait)
 	for said := false; ; said = true {
@@ -176,7 +183,23 @@ func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
 	if s.writer, err = connect(ctx, url, writerSize); err != nil {
 		return err
 	}
-	return migrate(ctx, s.writer)
+	there, err := hasTables(ctx, s.writer)
+	if err != nil {
+		return fmt.Errorf("read the version of the schema: %w", err)
+	}
+	have := int64(0)
+	if there {
+		if have, err = schemaVersion(ctx, s.writer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case have < lastMigration && s.options.NoMigration:
+		return fmt.Errorf("%w: it has version %d, this program %d", ErrOlder, have, lastMigration)
+	case have == 0:
+		return migrate(ctx, s.writer) // the lease is a row of a table
+	}
+	return nil
 }
 
 // ownerName identifies this process among all that use the database.
@@ -235,7 +258,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	for {
 		have, err := schemaVersion(ctx, pool)
-		if err != nil || have == lastMigration {
+		if err != nil || have >= lastMigration {
 			return err
 		}
 		text, err := migrations.ReadFile(fmt.Sprintf("migrations/%04d.sql", have+1))
@@ -255,12 +278,25 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 }
 
+// noteOldest is the name of the note with the oldest version of the schema whose programs can use
+// a newer one. A migration that only adds what they leave alone writes it, so that a program can
+// come back after a newer one; without it the newer schema is refused.
+const noteOldest = "oldest program"
+
 // schemaVersion returns the number of migrations that were applied, or ErrNewer.
 func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
 	if err := pool.QueryRow(ctx, `SELECT COALESCE(max(version), 0) FROM schema_versions`).Scan(&have); err != nil {
 		return 0, fmt.Errorf("read the version of the schema: %w", err)
 	}
 	if have > lastMigration {
+		var oldest string
+		err := pool.QueryRow(ctx, `SELECT value FROM notes WHERE name = $1`, noteOldest).Scan(&oldest)
+		if n, bad := strconv.ParseInt(oldest, 10, 64); err == nil && bad == nil && n <= lastMigration {
+			return have, nil
+		}
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return have, fmt.Errorf("read the version of the schema: %w", err)
+		}
 		return have, fmt.Errorf("%w: it has version %d, this program knows up to %d", ErrNewer, have, lastMigration)
 	}
 	return have, nil

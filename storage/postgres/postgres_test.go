@@ -281,6 +281,75 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
+// TestMigration: only the holder of the lease brings an older schema to the version of the program,
+// and nobody does who opens it to read. A program goes on with a newer schema that says it may.
+func TestMigration(t *testing.T) {
+	ctx, name := context.Background(), create(t)
+	pool, err := connect(ctx, name, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	version := func(want int64) {
+		t.Helper()
+		var have int64
+		if err := pool.QueryRow(ctx, `SELECT max(version) FROM schema_versions`).Scan(&have); err != nil || have != want {
+			t.Errorf("version %d, %v; want %d", have, err, want)
+		}
+	}
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := pool.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owner := open(t, name, Options{})
+	version(lastMigration)
+	exec(`DROP TABLE kept; DELETE FROM schema_versions WHERE version = 4`) // as an older program has it
+	if _, err := Open(ctx, name, Options{LeaseWait: 300 * time.Millisecond}); !errors.Is(err, ErrLeased) {
+		t.Errorf("who waits: %v", err)
+	}
+	version(3)
+	if err := errors.Join(put(owner), owner.Close()); err != nil {
+		t.Errorf("the older program: %v", err)
+	}
+	if _, err := Open(ctx, name, Options{NoMigration: true}); !errors.Is(err, ErrOlder) {
+		t.Errorf("who reads: %v", err)
+	}
+	version(3)
+	next := open(t, name, Options{})
+	version(lastMigration)
+	if err := errors.Join(put(next), next.PutKept(), next.Close()); err != nil {
+		t.Error(err)
+	}
+	exec(fmt.Sprintf(`ALTER TABLE runs ADD COLUMN later TEXT; INSERT INTO schema_versions VALUES (%d)`, lastMigration+1))
+	f := func(oldest string, want error) {
+		t.Helper()
+		exec(`DELETE FROM notes`)
+		if oldest != "" {
+			exec(`INSERT INTO notes (name, value) VALUES ('oldest program', '` + oldest + `')`)
+		}
+		s, err := Open(ctx, name, Options{})
+		if !errors.Is(err, want) {
+			t.Errorf("oldest %q: %v", oldest, err)
+		}
+		if _, inspected := Inspect(ctx, name); !errors.Is(inspected, want) {
+			t.Errorf("oldest %q, inspected: %v", oldest, inspected)
+		}
+		if err == nil {
+			if err := errors.Join(put(s), s.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+		version(lastMigration + 1)
+	}
+	f(fmt.Sprint(lastMigration), nil)
+	f("1", nil)
+	f(fmt.Sprint(lastMigration+1), ErrNewer)
+	f("odd", ErrNewer)
+	f("", ErrNewer)
+}
+
 // TestUnreadableURL: what may be a password is not repeated.
 func TestUnreadableURL(t *testing.T) {
 	if _, err := Open(context.Background(), "postgres://user:hidden@[bad", Options{}); err == nil || strings.Contains(err.Error(), "hidden") {

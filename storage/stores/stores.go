@@ -103,6 +103,8 @@ type Options struct {
 	ExpireEvery time.Duration    // time between two deletions of expired records, default one minute; negative: never
 	Now         func() time.Time // default time.Now
 	Log         *slog.Logger     // nil: silent
+	// NoMigration means that a database server with an older schema is an error.
+	NoMigration bool
 
 	unfinished bool // open a store into which a copy has not ended
 }
@@ -124,7 +126,7 @@ func Open(ctx context.Context, at Location, o Options) (Store, error) {
 
 func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
-		s, err := postgres.Open(ctx, at.URL, postgres.Options{LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log})
+		s, err := postgres.Open(ctx, at.URL, postgres.Options{LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration})
 		if err != nil {
 			return Store{}, err
 		}
