@@ -41,6 +41,9 @@ func writeAdminFile(dir string, ln net.Listener, token string) error {
 		}
 		return nil
 	}
+	if err := durable.MkdirAll(dir, 0o700); err != nil { // a server with another store has not made it
+		return fmt.Errorf("make the data folder: %w", err)
+	}
 	// A file that is written in place would keep the mode, and the readers, of the earlier one.
 	if err := durable.ReplaceFile(path, []byte(reachable(ln.Addr())+"\n"+token+"\n")); err != nil {
 		return fmt.Errorf("write down the address of the admin listener: %w", err)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,4 +149,16 @@ func TestHandOverPaid(t *testing.T) {
 		t.Fatalf("%v of run %v, want that of %s; receipt %+v", last["type"], last["requestId"], id, rc)
 	}
 	p.Close(service.Price(t, last))
+}
+
+// TestFreshHome: a server whose store is a database needs no folder that is there.
+func TestFreshHome(t *testing.T) {
+	w := service.NewWorld(t)
+	home := filepath.Join(t.TempDir(), "fresh")
+	cmd := program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--store",
+		pgtest.Shared(t).Create(t)}, service.RPCFlags(w.Flags))...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=")
+	if s := launch(t, cmd); !s.serves() {
+		t.Fatalf("it does not serve: %s", s.log.String())
+	}
 }

@@ -126,7 +126,9 @@ func Open(ctx context.Context, at Location, o Options) (Store, error) {
 
 func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
-		s, err := postgres.Open(ctx, at.URL, postgres.Options{LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration})
+		s, err := postgres.Open(ctx, at.URL, postgres.Options{
+			LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration,
+		})
 		if err != nil {
 			return Store{}, err
 		}
