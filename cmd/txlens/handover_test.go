@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -157,7 +156,7 @@ func TestFreshHome(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "fresh")
 	cmd := program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--store",
 		pgtest.Shared(t).Create(t)}, service.RPCFlags(w.Flags))...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=")
+	cmd.Env = append(cmd.Environ(), "HOME="+home, "XDG_STATE_HOME=")
 	if s := launch(t, cmd); !s.serves() {
 		t.Fatalf("it does not serve: %s", s.log.String())
 	}
