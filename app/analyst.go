@@ -19,6 +19,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/meter"
+	"txlens/engine/overlay"
 	"txlens/engine/upstream"
 	"txlens/transport"
 )
@@ -36,6 +37,11 @@ type AnalysisOptions struct {
 	RecordDir string
 	// RecordContext keeps the context of a request in its bundle.
 	RecordContext bool
+	// Overlay is what the user knows; nil: nothing. An analysis uses the data that is current when
+	// it begins.
+	Overlay *overlay.Holder
+	// PrivateLabels shows the private labels of Overlay. Results then go to nobody else.
+	PrivateLabels bool
 	// Agent is the language model; nil: the rules alone. Analyst.Close closes it.
 	Agent *analysis.Agent
 	Log   *slog.Logger // for faults inside an analysis; nil: silent
@@ -107,11 +113,21 @@ func (a *Analyst) Explain(ctx context.Context, spec transport.RunSpec) (*api.Res
 	return a.ExplainWith(ctx, spec, &meter.Meter{Gate: spec.Gate, OnCost: spec.OnCost, Room: spec.Room})
 }
 
+// overlay is the data of the user that an analysis uses which begins now; nil: none.
+func (a *Analyst) overlay() *overlay.Data {
+	own := a.o.Overlay.Current()
+	if a.o.PrivateLabels {
+		return own
+	}
+	return own.Shared()
+}
+
 // BundleSuffix ends the names of recorded bundles.
 const BundleSuffix = ".txlens"
 
 // ExplainWith is Explain with a meter of the caller, which gets the costs of the analysis.
 func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *meter.Meter) (*api.Result, error) {
+	own := a.overlay()
 	var rec *upstream.Recorder
 	if a.o.RecordDir != "" {
 		rec = upstream.NewRecorder()
@@ -121,12 +137,12 @@ func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *me
 	reportCalls(world, spec.Sink)
 	res, err := a.explainer.Explain(ctx, analysis.Input{
 		ID: spec.ID, Request: spec.Request, World: world, Meter: m, Sink: spec.Sink,
-		Finish: spec.Finish, Unpaid: spec.Unpaid, OnWhole: onWhole(spec),
+		Finish: spec.Finish, Unpaid: spec.Unpaid, OnWhole: onWhole(spec, own.Digest()), Own: own,
 		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && spec.Unpaid} },
 	})
 	a.metrics.spent(m)
 	if rec != nil && res != nil {
-		if werr := a.write(rec, spec.Request, res, cut); werr != nil {
+		if werr := a.write(rec, spec.Request, res, cut, own); werr != nil {
 			return res, werr
 		}
 	}
@@ -134,12 +150,12 @@ func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *me
 }
 
 // onWhole tells whoever asked for an analysis that its result may be kept.
-func onWhole(spec transport.RunSpec) func(*chain.Chain, common.Hash, uint64) {
+func onWhole(spec transport.RunSpec, data string) func(*chain.Chain, common.Hash, uint64) {
 	if spec.Whole == nil {
 		return nil
 	}
 	return func(ch *chain.Chain, block common.Hash, mined uint64) {
-		spec.Whole(job.Mined{ChainID: ch.ID, Block: block, Time: int64(mined)})
+		spec.Whole(job.Mined{ChainID: ch.ID, Block: block, Time: int64(mined), Data: data})
 	}
 }
 
@@ -174,7 +190,7 @@ func (a *Analyst) create(rec *upstream.Recorder, name string) (err error) {
 
 // write writes a bundle. The context of the request is the caller's own text, and is left out
 // unless the operator asked for it.
-func (a *Analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result, cut cutOff) error {
+func (a *Analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result, cut cutOff, own *overlay.Data) error {
 	if err := os.MkdirAll(a.o.RecordDir, 0o700); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
 	}
@@ -184,10 +200,19 @@ func (a *Analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result
 	rec.SetMeta(upstream.Meta{
 		TxHash: req.TxHash, ChainID: req.ChainID, Version: versionText(), CreatedAt: time.Now().Unix(), Context: req.Context, Model: req.Model,
 		Quick: a.o.Quick, SourcesOff: a.o.Upstream.SourcesOff, RPCOnly: a.o.Upstream.RPCOnly,
+		Overlay: own.Digest(), OverlayFiles: fileNames(own),
 		Expired: cut.phases, DeadlineMs: a.o.Deadline.Milliseconds(), Finished: cut.finished, Unpaid: cut.unpaid,
 	})
 	if err := a.create(rec, res.Chain+"-"+strings.ToLower(req.TxHash)); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
 	}
 	return nil
+}
+
+// fileNames are the names of the files of a user.
+func fileNames(own *overlay.Data) (names []string) {
+	for _, f := range own.Files() {
+		names = append(names, f.Name)
+	}
+	return names
 }

@@ -25,6 +25,9 @@ func (s *Server) keeper(runs *job.Runs) *job.Keeper {
 		return nil
 	}
 	o := job.KeeperOptions{Store: s.store.Kept, Runs: runs, Rules: s.o.Analysis.rules(programText()), Block: s.analyst.block, Log: s.o.Log}
+	if s.o.Analysis.Overlay != nil {
+		o.Data = func() string { return s.analyst.overlay().Digest() }
+	}
 	if g := s.o.Analysis.Agent; g != nil {
 		o.Model = func(r api.Request) string { return r.ModelOr(g.Default) }
 	}

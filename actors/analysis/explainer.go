@@ -20,6 +20,7 @@ import (
 	"txlens/engine/check"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
+	"txlens/engine/overlay"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 )
@@ -85,6 +86,7 @@ type Input struct {
 	Request api.Request
 	World   gather.World
 	Meter   *meter.Meter
+	Own     *overlay.Data   // what the user knows; nil: nothing
 	Sink    func(api.Event) // called with one event at a time; may be nil, must not block
 
 	// Finish, when closed, ends the fetching like the deadline does: what is known by then
@@ -244,6 +246,7 @@ func (x *Explainer) newSupervisor(ctx context.Context, in Input) (*supervisor, e
 		cutOff: in.CutOff, finished: in.Finished, unpaid: in.Unpaid, outstanding: make(map[string]runtime.Ref), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		evidence: &assemble.Evidence{
 			TxHash:     in.Request.TxHash,
+			Own:        in.Own,
 			SourcesOff: x.options.SourcesOff,
 			Version:    x.options.Version,
 			Triage:     check.Asked(in.Request.Context),

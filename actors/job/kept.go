@@ -33,6 +33,7 @@ type Mined struct {
 	ChainID uint64
 	Block   [32]byte // hash
 	Time    int64    // of the block, Unix seconds
+	Data    string   // digest of the user's data that the analysis used; it is part of the key and not stored
 }
 
 // KeptStore finds run records by request. It is safe for concurrent use.
@@ -50,6 +51,8 @@ type KeeperOptions struct {
 	// Rules names the rules, and all settings that change what they say: a result of other rules
 	// is not found.
 	Rules string
+	// Data returns the digest of the user's data as it is now; nil: there is none.
+	Data func() string
 	// Model returns the name of the model that answers a request; nil: there is none.
 	Model func(api.Request) string
 	// Block returns the hash of the block that has a transaction now. It is asked while the block
@@ -79,17 +82,27 @@ type Answer struct {
 }
 
 // Key is the same for requests whose results are equal. View and report are forms of one result.
-func (k *Keeper) Key(req api.Request) KeptKey { return k.key(req, "") }
+func (k *Keeper) Key(req api.Request) KeptKey { return k.key(req, "", k.data()) }
 
-// key is the key of a result on the chain that the request names, or of its report.
-func (k *Keeper) key(req api.Request, form api.EventType) KeptKey {
+func (k *Keeper) data() string {
+	if k.o.Data == nil {
+		return ""
+	}
+	return k.o.Data()
+}
+
+// key is the key of a result on the chain that the request names, or of its report, made with
+// data of a user.
+func (k *Keeper) key(req api.Request, form api.EventType, data string) KeptKey {
 	model := ""
 	if k.o.Model != nil {
 		model = k.o.Model(req)
 	}
-	doc, _ := json.Marshal([]string{ // strings always have an encoding
-		k.o.Rules, fmt.Sprint(req.ChainID), strings.ToLower(req.TxHash), req.Context, model, string(form),
-	}, jsontext.AllowInvalidUTF8(true))
+	parts := []string{k.o.Rules, fmt.Sprint(req.ChainID), strings.ToLower(req.TxHash), req.Context, model, string(form)}
+	if data != "" {
+		parts = append(parts, data)
+	}
+	doc, _ := json.Marshal(parts, jsontext.AllowInvalidUTF8(true)) // strings always have an encoding
 	return sha256.Sum256(doc)
 }
 
@@ -99,7 +112,9 @@ const checkTimeout = 10 * time.Second
 // Find returns the result of an earlier equal request, or its report. The error is api.ErrNoRun
 // if there is none, if its block was replaced, or if that could not be found out.
 func (k *Keeper) Find(ctx context.Context, req api.Request, form api.EventType) (Answer, error) {
-	row, err := k.o.Store.Kept(k.key(req, form))
+	data := k.data()
+	row, err := k.o.Store.Kept(k.key(req, form, data))
+	row.Data = data
 	if err == nil {
 		err = k.check(ctx, &row, req.TxHash)
 	}
@@ -154,10 +169,10 @@ func (r *Kept) final() bool {
 func (k *Keeper) Keep(req api.Request, form api.EventType, row Kept) {
 	found := req
 	found.ChainID = row.ChainID
-	row.Key = k.key(found, form)
+	row.Key = k.key(found, form, row.Data)
 	rows := []Kept{row}
 	if req.ChainID == 0 {
-		row.Key = k.key(req, form)
+		row.Key = k.key(req, form, row.Data)
 		rows = append(rows, row)
 	}
 	if err := k.o.Store.PutKept(rows...); err != nil {

@@ -54,7 +54,7 @@ func TestKeeperAsksUntilFinal(t *testing.T) {
 		})
 		req := api.Request{TxHash: "0xAB"}
 		k.Keep(req, api.EventResult, Kept{
-			Run: "a", Mined: Mined{chainID, [32]byte{1}, mined.Unix()}, CheckedAt: mined.Add(seen).Unix(), MadeAt: mined.Add(seen).Unix(),
+			Run: "a", Mined: Mined{ChainID: chainID, Block: [32]byte{1}, Time: mined.Unix()}, CheckedAt: mined.Add(seen).Unix(), MadeAt: mined.Add(seen).Unix(),
 		})
 		a, err := k.Find(t.Context(), req, api.EventResult)
 		if found := err == nil; found != wantFound || asked != wantAsked || !found && !errors.Is(err, api.ErrNoRun) {
@@ -109,7 +109,7 @@ func TestKeeperKey(t *testing.T) {
 	f(false, "1", func(r *api.Request) { r.Context = "x" })
 	f(false, "1", func(r *api.Request) { r.TxHash = "0xac" })
 	k := NewKeeper(o)
-	if k.key(base, api.EventResult) == k.key(base, api.EventReport) {
+	if k.key(base, api.EventResult, "") == k.key(base, api.EventReport, "") {
 		t.Error("a result is found as a report")
 	}
 }

@@ -36,6 +36,7 @@ type Evidence struct {
 	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain, for sources and traces, with its key as ?apikey=KEY where it takes one; default the chain's own instance."`
 	LlamaURL      string `name:"llama-url"      placeholder:"URL" env:"TXLENS_LLAMA_URL"      secret:"url" help:"Prices; default https://coins.llama.fi."`
 
+	Own   `embed:"" group:"Your own data:"`
 	Model `embed:"" group:"Language model:"`
 }
 
@@ -51,6 +52,7 @@ func (f *Evidence) Options() (app.AnalysisOptions, error) {
 	}
 	return app.AnalysisOptions{
 		Upstream: cfg, Deadline: f.Deadline, Quick: f.Quick, RecordDir: f.Record, RecordContext: f.RecordContext, Agent: agent,
+		Overlay: f.Own.holder, PrivateLabels: f.Share || f.local && agent == nil,
 	}, nil
 }
 
@@ -71,6 +73,9 @@ func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
 	}
 	if f.RPCCalls < 0 || f.RPCCalls > maxRPCCalls {
 		return upstream.Config{}, InputError{Err: fmt.Errorf("--rpc-concurrency: must be from 0, which means 8, to %d", maxRPCCalls)}
+	}
+	for _, c := range f.holder.Current().Chains() {
+		endpoints[c.ID] = append(endpoints[c.ID], c.Endpoints...)
 	}
 	prices, err := parsePrices(f.Prices)
 	if err != nil {

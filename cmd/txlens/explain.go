@@ -97,6 +97,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 		err = cmd.explain(ctx, c, b, p, req)
 		return errors.Join(err, b.end(ctx))
 	}
+	tellPrivate(c, &cmd.Own, cmd.HTML != "" || cmd.chosen() != nil)
 	a, err := settings.NewAnalyst(cmd.Evidence)
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ type commands struct {
 	Key      keyCmd        `cmd:"" help:"Make a key for a caller of a server with --keys."`
 	Doctor   doctorCmd     `cmd:"" help:"Check endpoints, traces, clock, database and keys, and say what to do about what is wrong."`
 	Chains   chainsCmd     `cmd:"" help:"List the chains of the table."`
+	Data     dataCmd       `cmd:"" help:"Check, list and compare files with what you know, for --data-dir."`
 	Script   completionCmd `cmd:"" name:"completion" help:"Print the script that completes commands and flags in a shell."`
 	Man      manCmd        `cmd:"" help:"Print the manual page."`
 	Licenses licensesCmd   `cmd:"" help:"Print the licences of the program, of the modules in it and of the sources of its tables."`

@@ -43,15 +43,26 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	return errors.Join(srv.Serve(ctx), srv.Close())
 }
 
-// reload reads again what may change while the server runs: the file of callers.
+// reload reads again what may change while the server runs: the file of callers and the folder of
+// the user's data. What has a fault stays as it was.
 func reload(o app.Options) {
-	if o.Keys == nil {
-		o.Log.Info("SIGHUP: there is nothing to reload without --keys")
+	own := o.Analysis.Overlay
+	if o.Keys == nil && own == nil {
+		o.Log.Info("SIGHUP: there is nothing to reload without --keys and --data-dir")
 		return
 	}
-	if err := o.Keys.Reload(); err != nil {
-		o.Log.Error("SIGHUP: the callers stay as they were", "error", err)
-		return
+	if o.Keys != nil {
+		if err := o.Keys.Reload(); err != nil {
+			o.Log.Error("SIGHUP: the callers stay as they were", "error", err)
+		} else {
+			o.Log.Info("SIGHUP: callers reloaded", "callers", o.Keys.Len())
+		}
 	}
-	o.Log.Info("SIGHUP: callers reloaded", "callers", o.Keys.Len())
+	if own != nil {
+		if err := own.Reload(); err != nil {
+			o.Log.Error("SIGHUP: the data of --data-dir stays as it was", "error", err)
+		} else {
+			o.Log.Info("SIGHUP: data of --data-dir reloaded", "files", len(own.Current().Files()))
+		}
+	}
 }

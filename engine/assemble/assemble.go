@@ -46,6 +46,7 @@ func Result(ev *Evidence) *api.Result { return Build(ev).Result }
 
 // Build builds the Result and returns it with what it was derived from.
 func Build(ev *Evidence) *Analysis {
+	ev = ev.withOwn()
 	r := base(ev)
 	if ev.Tx == nil {
 		receiptAlone(r, ev)
@@ -152,6 +153,9 @@ func known(ev *Evidence) *api.KnownIncident {
 	if ev.Chain == nil || ev.Tx == nil {
 		return nil
 	}
+	if x, ok := ev.Own.Incident(ev.Chain.ID, ev.Tx.Hash); ok {
+		return &api.KnownIncident{Name: x.Name, Date: x.Date, Cause: x.Cause, Loss: x.Loss, Source: x.Source}
+	}
 	x, ok := published(ev.Chain.ID, ev.Tx.Hash)
 	if !ok {
 		return nil
@@ -217,13 +221,15 @@ func (b *builder) analyse() {
 		},
 	)
 	b.quote()
-	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events, Codeless: ev.Codeless})
+	dec := decode.New(ev.Chain, decode.Sources{
+		Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events, Own: ev.Own.Signatures(), Codeless: ev.Codeless,
+	})
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.auths = decode.Authorizations(ev.Tx, ev.Chain.ID, b.diff())
 	b.names = newNames(b)
 	b.facts = facts.Read(&facts.Input{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
-		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: b.noLogs, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours, Codeless: ev.Codeless,
+		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Rules: ev.Own.Rules(), Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: b.noLogs, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours, Codeless: ev.Codeless,
 		Authorizations: b.auths,
 	})
 	b.verdict_, b.words = classify.Classify(b.facts), narrate.NewWords(b.facts)

@@ -13,6 +13,7 @@ import (
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
 	"txlens/engine/label"
+	"txlens/engine/overlay"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -35,6 +36,7 @@ type Evidence struct {
 	Events     map[common.Hash][]string
 	Tokens     map[common.Address]label.Token
 	Prices     map[common.Address]Price // the zero address is the native coin
+	Own        *overlay.Data            // what the user knows; nil: nothing
 	SourcesOff bool                     // metadata was not requested: it lowers confidence, but is no failure
 	Failed     []Failure                // phases that failed: the result is partial
 	Lost       []Failure                // other evidence that is not available: noted, but the result is not partial

@@ -90,9 +90,18 @@ func (n *names) parties(b *builder) {
 	}
 }
 
-// labelOf uses the most certain name: the embedded labels, the token's own name, the name
-// of the verified source.
+// labelOf is the name that the user gave an address, over what else is known of it.
 func (b *builder) labelOf(a common.Address) (label.Label, bool) {
+	below, known := b.labelBelow(a)
+	if l, ok := b.ev.Own.Label(b.ev.Chain.ID, a); ok {
+		return l.Over(below), true
+	}
+	return below, known
+}
+
+// labelBelow uses the most certain name: the embedded labels, the token's own name, the name
+// of the verified source.
+func (b *builder) labelBelow(a common.Address) (label.Label, bool) {
 	if l, ok := label.Of(b.ev.Chain.ID, a, b.ev.Tokens); ok {
 		return l, true
 	}

@@ -48,7 +48,7 @@ type index struct {
 	bySlug map[string]*Chain
 }
 
-var load = sync.OnceValue(func() *index {
+var embedded = sync.OnceValue(func() *index {
 	x, err := read(tableJSON)
 	if err != nil {
 		// The table is part of the binary and checked by the tests.

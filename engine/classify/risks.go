@@ -52,9 +52,10 @@ func riskApprovals(a *facts.Case) (risks []verdict.Risk) {
 			continue
 		}
 		if l := a.LabelOf(g.Spender); l.Category == label.Reported && !g.Nothing() {
+			source, own := l.Accuser()
 			risks = append(risks, flag(
-				verdict.ApprovalToReported, verdict.ReportedMaySpend,
-				verdict.Who(g.Spender), verdict.Stated(l.Source), verdict.Symbol(g.Token), verdict.Who(g.Owner),
+				verdict.ApprovalToReported, either(own, verdict.OwnReportedMaySpend, verdict.ReportedMaySpend),
+				verdict.Who(g.Spender), verdict.Stated(source), verdict.Symbol(g.Token), verdict.Who(g.Owner),
 			))
 		}
 		known, unlabelled := a.HasLabel(g.Spender), a.Unlabelled(g.Spender)

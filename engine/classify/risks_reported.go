@@ -35,7 +35,8 @@ func labelled(a *facts.Case, category string, raised verdict.Flag, why verdict.F
 	}
 	slices.SortFunc(at, func(x, y common.Address) int { return x.Cmp(y) })
 	for _, addr := range at[:min(len(at), maxReported)] {
-		risks = append(risks, flag(raised, why, verdict.Abbreviated(addr), verdict.Stated(a.Labels[addr].Source)))
+		source, own := a.Labels[addr].Accuser()
+		risks = append(risks, flag(raised, either(own, verdict.ReportedByOwn, why), verdict.Abbreviated(addr), verdict.Stated(source)))
 	}
 	return risks
 }

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"slices"
+
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/decode/internal/signature"
@@ -16,6 +18,7 @@ type Sources struct {
 	Contracts map[common.Address]*Contract
 	Functions map[[4]byte][]string // functions and errors share the four bytes
 	Events    map[common.Hash][]string
+	Own       *Own  // signatures of the user; may be nil
 	Codeless  *bool // whether the receiver of the transaction has no code; nil: not known
 }
 
@@ -41,7 +44,7 @@ func (c candidate) mode() mode {
 	switch c.from {
 	case FromVerified, FromVerifiedImpl, FromBuiltin: // hand-written code packs Error(string) without padding
 		return lenient
-	case FromCurated, FromPackages:
+	case FromOwn, FromCurated, FromPackages:
 		return trailing
 	}
 	return exact
@@ -106,14 +109,14 @@ func (d *Decoder) contract(a common.Address) *verified {
 }
 
 // known returns the signatures of an id other than those of verified ABIs, most trusted
-// first. go-ethereum's table is used only if no better source knows the selector: if a
+// first, those of the user before all others. go-ethereum's table is used only if no better source knows the selector: if a
 // curated table knows it and the bytes do not fit, another name that fits is probably
 // planted. That table is also large, and loaded on first use.
 func (d *Decoder) known(k tableKey) []candidate {
 	if hit, ok := d.memo[k]; ok {
 		return hit
 	}
-	out := fromTables(k)
+	out := append(slices.Clone(d.src.Own.find(k)), fromTables(k)...)
 	texts := d.src.Functions[[4]byte(k.id[:4])]
 	if k.what == signature.Event {
 		texts = d.src.Events[k.id]

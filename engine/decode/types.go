@@ -14,6 +14,7 @@ const (
 	FromVerified     Provenance = "verified_abi"            // verified source of that very address
 	FromVerifiedImpl Provenance = "verified_implementation" // of the implementation the proxy ran
 	FromCurated      Provenance = "curated"                 // hand-kept tables of Txlens
+	FromOwn          Provenance = "own"                     // files of the user
 	FromPackages     Provenance = "npm_abi"                 // ABIs harvested from published packages
 	FromSignatures   Provenance = "signature_database"      // Sourcify 4byte: text only, argument names unknown
 	FromFourByte     Provenance = "fourbyte"                // go-ethereum's table: spam-prone, low trust

@@ -127,7 +127,10 @@ type Case struct {
 
 // Read reads the facts of a transaction in one pass.
 func Read(f *Input) *Case {
-	a := &Case{Input: f, Registry: Tables()}
+	a := &Case{Input: f, Registry: f.Rules}
+	if a.Registry == nil {
+		a.Registry = Tables()
+	}
 	if f.Chain != nil {
 		a.chainID = f.Chain.ID
 	}

@@ -23,6 +23,7 @@ type Input struct {
 	Labels    map[common.Address]label.Label
 	Tokens    map[common.Address]label.Token
 	Contracts map[common.Address]*decode.Contract
+	Rules     *Registry // nil: Tables
 	Succeeded bool
 	Diff      *ethrpc.StateDiff // may be nil; events of control are held against it
 	NoLogs    bool              // nobody has the logs: calls must do

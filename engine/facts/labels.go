@@ -16,8 +16,12 @@ func IsCreate(f *trace.Frame) bool { return f.Kind == trace.Create || f.Kind == 
 // the rules themselves know.
 func (a *Case) LabelOf(addr common.Address) label.Label {
 	l, ok := a.Labels[addr]
-	if ok && l.Protocol != "" {
+	switch {
+	case ok && l.Protocol != "":
 		return l
+	case l.Origin == label.ByUser:
+		own, _ := a.Registry.LabelOf(a.chainID, addr)
+		return l.Over(own)
 	}
 	if t := a.Tokens[addr]; t.Listed && strings.HasPrefix(strings.ToLower(t.Symbol), "yv") && len(t.Symbol) > 3 {
 		l.Protocol, l.Category = "yearn", "yield" // the share of a vault; lists of tokens vouch for it

@@ -93,6 +93,19 @@ var tables = sync.OnceValue(func() *Registry {
 	return r
 })
 
+// DeclarationError is what is wrong with a signature of a protocol.
+type DeclarationError struct {
+	Protocol  *protocol.Protocol
+	Signature *protocol.Signature
+	Err       error
+}
+
+func (e *DeclarationError) Error() string {
+	return fmt.Sprintf("%s: %s: %v", e.Protocol.Slug, e.Signature.Text, e.Err)
+}
+
+func (e *DeclarationError) Unwrap() error { return e.Err }
+
 func NewRegistry(list []*protocol.Protocol) (*Registry, error) {
 	r := &Registry{Events: map[common.Hash][]*EventRule{}, Calls: map[[4]byte]*CallRule{}, Callbacks: map[[4]byte]*CallRule{},
 		frames: map[[4]byte]*EventRule{}, Payloads: map[[4]byte]Payload{}, Deployments: map[common.Address][]deployment{},
@@ -100,7 +113,7 @@ func NewRegistry(list []*protocol.Protocol) (*Registry, error) {
 	for _, p := range list {
 		for i := range p.Signatures {
 			if err := r.add(p, &p.Signatures[i]); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", p.Slug, p.Signatures[i].Text, err)
+				return nil, &DeclarationError{p, &p.Signatures[i], err}
 			}
 		}
 		for i := range p.Contracts {

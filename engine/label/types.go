@@ -26,7 +26,8 @@ type Label struct {
 	// name itself.
 	Confidence Confidence
 	Origin     Origin
-	BySymbol   bool // a list of tokens named it, by the symbol that the list gives
+	WarnedBy   string // who gave a category that warns, where another gave the name
+	BySymbol   bool   // a list of tokens named it, by the symbol that the list gives
 }
 
 // Origin is who chose a name, which decides how it is shown.
@@ -37,6 +38,7 @@ const (
 	InSource                // the verified source of the contract
 	ByToken                 // a token, of itself
 	Imitation               // the program, of a token that imitates another
+	ByUser                  // the user, in a file of their own
 )
 
 // Own reports whether whoever holds the address chose the name.
@@ -51,6 +53,21 @@ func (l Label) Shown() string {
 		return api.Quote(strings.TrimSuffix(l.Name, tokenSuffix), MaxName) + tokenSuffix
 	}
 	return l.Name
+}
+
+// Over is the label of a user over what else is known of the address: its name is shown, and what
+// it leaves open comes from below. It hides no warning, and what names the protocol still decides.
+func (l Label) Over(below Label) Label {
+	switch {
+	case below.Accuses(), below.Category == Mixer && !l.Accuses():
+		l.Category, l.WarnedBy = below.Category, below.Source
+	case l.Category == "":
+		l.Category = below.Category
+	}
+	if l.Protocol == "" && below.Protocol != "" {
+		l.Protocol, l.Confidence = below.Protocol, max(l.Confidence, below.Confidence)
+	}
+	return l
 }
 
 // tokenSuffix ends the label of a token.
@@ -104,6 +121,14 @@ const (
 // Accuses reports whether the label warns of who holds the address, and so vouches for
 // nobody.
 func (l Label) Accuses() bool { return l.Category == Reported || l.Category == Sanctioned }
+
+// Accuser names who says what the category warns of; own: it is the user.
+func (l Label) Accuser() (source string, own bool) {
+	if l.WarnedBy != "" {
+		return l.WarnedBy, false
+	}
+	return l.Source, l.Origin == ByUser
+}
 
 // Warning is what the category of a label warns of; empty for most.
 func (l Label) Warning() string {

@@ -15,6 +15,7 @@ var english = map[verdict.Form]string{
 	verdict.MaySpendSeveral:           "%s may spend %s of %s; one call of it can take them all",
 	verdict.UnlabelledMaySpendSeveral: "%s, unlabelled, may spend %s of %s; one call of it can take them all",
 	verdict.ReportedMaySpend:          "%s, which a public list reports for fraud or theft (%s), may spend %s of %s; revoke the approval unless the list errs",
+	verdict.OwnReportedMaySpend:       "%s, which a list of the user reports (%s), may spend %s of %s; revoke the approval unless the list errs",
 	verdict.DelegatesTo:               "an EIP-7702 authorization names the code of %s; code that an account runs may move all it holds",
 	verdict.DelegatesToUnlabelled:     "an EIP-7702 authorization names the code of %s, unlabelled; code that an account runs may move all it holds",
 	verdict.OnlyZeroTransfers:         "only transfers of zero tokens between addresses that did not sign; they plant look-alike addresses in histories",
@@ -67,8 +68,9 @@ var english = map[verdict.Form]string{
 	verdict.AndProductFell:   "%s; the product of the reserves of %s is %s %% lower than at the block before",
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
-	verdict.ReportedBy:   "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",
-	verdict.SanctionedBy: "%s was on the list of sanctioned addresses of the US Treasury when the list was taken over (%s); check the present list",
+	verdict.ReportedBy:    "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",
+	verdict.ReportedByOwn: "%s is on a list of bad addresses that the user keeps (%s)",
+	verdict.SanctionedBy:  "%s was on the list of sanctioned addresses of the US Treasury when the list was taken over (%s); check the present list",
 
 	// Parts of a longer sequence.
 	verdict.PartAttack:       "the attack itself",

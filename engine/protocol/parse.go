@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,11 +18,24 @@ type parser struct {
 	args    []argument // of the last declaration
 	further bool       // an indented line about a declaration may follow
 	about   *Contract  // that an indented line may be about; nil: none
+	bySlug  func(slug string) (*chain.Chain, bool)
+	n       int // number of the line
 }
 
-// Parse reads the text of a file. The package comment describes the format.
-func Parse(slug, text string) (*Protocol, error) {
-	p := parser{Protocol: &Protocol{Slug: slug}}
+// ParseError is what is wrong with a line of a file.
+type ParseError struct {
+	Line int
+	Err  error
+}
+
+func (e *ParseError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// Parse reads the text of a file. The package comment describes the format. bySlug finds the
+// chains that it names. An error is a *ParseError.
+func Parse(slug, text string, bySlug func(slug string) (*chain.Chain, bool)) (*Protocol, error) {
+	p := parser{Protocol: &Protocol{Slug: slug}, bySlug: bySlug}
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -29,12 +43,13 @@ func Parse(slug, text string) (*Protocol, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		p.n = n
 		if err := p.line(line); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, &ParseError{n, err}
 		}
 	}
 	if p.Name == "" {
-		return nil, fmt.Errorf("line %d: no name", n)
+		return nil, &ParseError{max(n, 1), errors.New("no name")}
 	}
 	p.defaults()
 	return p.Protocol, nil
@@ -122,8 +137,8 @@ func (p *parser) contract(rest string, unlabelled bool) error {
 	if err != nil {
 		return err
 	}
-	contract := Contract{Category: c[2], Name: c[3], Unlabelled: unlabelled}
-	if contract.Chains, err = chainIDs(c[0]); err != nil {
+	contract := Contract{Line: p.n, Category: c[2], Name: c[3], Unlabelled: unlabelled}
+	if contract.Chains, err = p.chainIDs(c[0]); err != nil {
 		return err
 	}
 	if contract.Address, err = address(c[1]); err != nil {
@@ -140,7 +155,7 @@ func (p *parser) factory(rest string) error {
 		return err
 	}
 	f := Factory{Family: c[0]}
-	if f.Chains, err = chainIDs(c[1]); err != nil {
+	if f.Chains, err = p.chainIDs(c[1]); err != nil {
 		return err
 	}
 	if f.Deployer, err = address(c[2]); err != nil {
@@ -171,12 +186,12 @@ func address(text string) (a common.Address, err error) {
 }
 
 // chainIDs reads slugs of chains separated by commas; "*" is nil and means every chain.
-func chainIDs(list string) (ids []uint64, err error) {
+func (p *parser) chainIDs(list string) (ids []uint64, err error) {
 	if list == "*" {
 		return nil, nil
 	}
 	for _, slug := range strings.Split(list, ",") {
-		c, ok := chain.BySlug(slug)
+		c, ok := p.bySlug(slug)
 		if !ok {
 			return nil, fmt.Errorf("unknown chain %q", slug)
 		}
@@ -194,7 +209,7 @@ func (p *parser) declare(kind SignatureKind, text string) error {
 		return fmt.Errorf("indexed argument of a %s", kind)
 	}
 	p.args = d.args
-	p.Signatures = append(p.Signatures, Signature{Kind: kind, Text: d.signature(), Published: d.published(),
+	p.Signatures = append(p.Signatures, Signature{Kind: kind, Line: p.n, Text: d.signature(), Published: d.published(),
 		Decoded: len(d.args) == 0 || named(d.args), Roles: d.roles(), Indexed: d.indexed()})
 	return nil
 }

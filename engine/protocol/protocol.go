@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"txlens/engine/chain"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -37,6 +39,7 @@ type Protocol struct {
 
 // Contract is an address of a protocol.
 type Contract struct {
+	Line       int      // of the file
 	Chains     []uint64 // nil: every chain
 	Address    common.Address
 	Category   string
@@ -67,6 +70,7 @@ const (
 // Signature is one event, function or error.
 type Signature struct {
 	Kind      SignatureKind
+	Line      int    // of the file
 	Text      string // canonical: transfer(address,uint256)
 	Published string // the declaration without roles
 	Decoded   bool   // Published is what the decoder shows
@@ -131,7 +135,7 @@ func read() (list []*Protocol, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", e.Name(), err)
 		}
-		p, err := Parse(strings.TrimSuffix(e.Name(), path.Ext(e.Name())), string(text))
+		p, err := Parse(strings.TrimSuffix(e.Name(), path.Ext(e.Name())), string(text), chain.BySlug)
 		if err != nil {
 			return nil, fmt.Errorf("%s, %w", e.Name(), err)
 		}

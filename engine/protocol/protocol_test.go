@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/chain"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -244,7 +246,7 @@ func TestParse(t *testing.T) {
 		"\tvote swap own party=buyer,d1 layout=any", "\tfamily dexes",
 		"event Sold(address,uint256)", "\tvote note shared indexed=1 party=t1",
 		"function buy(uint256 amount, uint256 least)", "\tvote swap min=least", "\tframe swap pool fork", "\tcarries batch tuples - 2", "\tundecoded",
-		"callback onBuy(bytes data)", "error TooLate()"}, "\n"))
+		"callback onBuy(bytes data)", "error TooLate()"}, "\n"), chain.BySlug)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +282,7 @@ func TestParse(t *testing.T) {
 func TestKinds(t *testing.T) {
 	f := func(line string, want Kind) {
 		t.Helper()
-		if p, err := Parse("x", "name X\n"+line); err != nil || p.Kind != want {
+		if p, err := Parse("x", "name X\n"+line, chain.BySlug); err != nil || p.Kind != want {
 			t.Errorf("%q: %+v, %v", line, p, err)
 		}
 	}
@@ -293,7 +295,7 @@ func TestKinds(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	f := func(want string, lines ...string) {
 		t.Helper()
-		_, err := Parse("x", "name X\n"+strings.Join(lines, "\n"))
+		_, err := Parse("x", "name X\n"+strings.Join(lines, "\n"), chain.BySlug)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", lines, err, want)
 		}
@@ -330,7 +332,7 @@ func TestParseRefuses(t *testing.T) {
 	f("several arguments", "event A((address a) x, (address a) y)", "\tvote swap party=a")
 	f("carries without", event, "\tcarries batch")
 	f("no word", event, "\tcarries batch self x")
-	if _, err := Parse("x", "forked\n"); err == nil || !strings.Contains(err.Error(), "no name") {
+	if _, err := Parse("x", "forked\n", chain.BySlug); err == nil || !strings.Contains(err.Error(), "no name") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -339,7 +341,7 @@ func TestParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("name X\nevent A((address a:b,bytes)[2] c) \n\tvote swap party=c min=d0/1 layout=any\n\tcarries a b -")
 	f.Add("contract ethereum 0x00000000000000000000000000000000000000AA dex X\nfactory a * 0x 0x -")
-	f.Fuzz(func(_ *testing.T, text string) { Parse("x", text) })
+	f.Fuzz(func(_ *testing.T, text string) { Parse("x", text, chain.BySlug) })
 }
 
 // TestPageShowsAFile: the page on adding a protocol shows a file of this folder.
@@ -356,7 +358,7 @@ func TestPageShowsAFile(t *testing.T) {
 	if err != nil || string(file) != string(shown[2]) {
 		t.Errorf("%s is not as the page shows it (%v):\n%s", shown[1], err, shown[2])
 	}
-	p, err := Parse("x", string(shown[2]))
+	p, err := Parse("x", string(shown[2]), chain.BySlug)
 	if err != nil {
 		t.Fatal(err)
 	}

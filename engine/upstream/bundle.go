@@ -65,6 +65,11 @@ type Meta struct {
 	SourcesOff bool   `json:"sourcesOff,omitzero"`
 	RPCOnly    bool   `json:"rpcOnly,omitzero"`
 
+	// Overlay is the digest of the user's data that the analysis used, and OverlayFiles are the names
+	// of its files, whose content is not in the bundle.
+	Overlay      string   `json:"overlay,omitzero"`
+	OverlayFiles []string `json:"overlayFiles,omitempty"`
+
 	// Phases that the deadline cut off, in their order; a replay does not run them.
 	Expired    []string `json:"expired,omitempty"`
 	DeadlineMs int64    `json:"deadlineMs,omitzero"`

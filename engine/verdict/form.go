@@ -17,6 +17,7 @@ const (
 	MaySpendSeveral
 	UnlabelledMaySpendSeveral
 	ReportedMaySpend
+	OwnReportedMaySpend
 	DelegatesTo
 	DelegatesToUnlabelled
 	OnlyZeroTransfers
@@ -68,6 +69,7 @@ const (
 	UnusualGain
 	PossibleTakeover
 	ReportedBy
+	ReportedByOwn
 	SanctionedBy
 
 	// Which part of a longer sequence the transaction is.

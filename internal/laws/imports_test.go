@@ -14,10 +14,10 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens":          {"app", "actors", "storage", "transport", "transport/admin", "internal/licenses", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/diff", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
-	"app":                 {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream", "internal/durable"},
+	"cmd/txlens":          {"engine/overlay", "app", "actors", "storage", "transport", "transport/admin", "internal/licenses", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/diff", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
+	"app":                 {"engine/overlay", "actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream", "internal/durable"},
 	"explain":             {"actors/analysis", "engine/api", "engine/meter", "engine/upstream"},
-	"app/settings":        {"app", "storage/stores", "actors/analysis", "actors/job", "actors/webhook", "transport/admin", "transport/callers", "transport/client", "transport/discovery", "engine/agent", "engine/api", "engine/chain", "engine/mpp", "engine/upstream"},
+	"app/settings":        {"engine/overlay", "app", "storage/stores", "actors/analysis", "actors/job", "actors/webhook", "transport/admin", "transport/callers", "transport/client", "transport/discovery", "engine/agent", "engine/api", "engine/chain", "engine/mpp", "engine/upstream"},
 	"transport/admin":     {"engine/mpp/tempo"},
 	"transport/mcp":       {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view", "transport/discovery"},
 	"transport/client":    {"engine/api", "engine/mpp", "transport/wire", "internal/durable", "internal/secretfile"},
@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"actors/memory":       {},
 	"actors/slots":        {},
 	"actors/webhook":      {"engine/api"},
-	"actors/analysis":     {"actors/runtime", "engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/ethrpc", "engine/api", "engine/gather", "engine/label", "engine/meter", "engine/report", "engine/trace", "engine/check", "engine/upstream"},
+	"actors/analysis":     {"engine/overlay", "actors/runtime", "engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/ethrpc", "engine/api", "engine/gather", "engine/label", "engine/meter", "engine/report", "engine/trace", "engine/check", "engine/upstream"},
 	"actors/job":          {"actors/runtime", "actors/recordid", "actors/slots", "engine/api", "engine/chain", "engine/report"},
 	"actors/channel":      {"actors/runtime", "actors/recordid", "actors/buckets", "actors/locks", "engine/mpp"},
 	"actors/sale":         {"actors/channel", "actors/buckets", "actors/slots", "engine/api", "engine/meter", "engine/mpp"},
@@ -74,7 +74,8 @@ var mayImport = map[string][]string{
 	"engine/agent/playbook": {"engine/verdict", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/ethrpc", "engine/api", "engine/trace"},
 	"engine/agent/tool":     {"engine/statediff", "engine/evmsig", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 	"engine/incident":       {"engine/label"},
-	"engine/assemble":       {"engine/statediff", "engine/incident", "engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
+	"engine/overlay":        {"engine/api", "engine/chain", "engine/decode", "engine/facts", "engine/incident", "engine/label", "engine/protocol"},
+	"engine/assemble":       {"engine/overlay", "engine/statediff", "engine/incident", "engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
 	"engine/gather":         {"engine/facts", "engine/evmsig", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/label", "engine/replay", "engine/trace", "engine/check", "engine/upstream"},
 }
 
