@@ -65,6 +65,9 @@ func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
 	if err != nil {
 		return upstream.Config{}, err
 	}
+	for _, c := range f.holder.Current().Chains() {
+		endpoints[c.ID] = append(endpoints[c.ID], c.Endpoints...)
+	}
 	if f.Deadline <= 0 {
 		return upstream.Config{}, InputError{Err: errors.New("--deadline: must be more than 0s")}
 	}
@@ -73,9 +76,6 @@ func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
 	}
 	if f.RPCCalls < 0 || f.RPCCalls > maxRPCCalls {
 		return upstream.Config{}, InputError{Err: fmt.Errorf("--rpc-concurrency: must be from 0, which means 8, to %d", maxRPCCalls)}
-	}
-	for _, c := range f.holder.Current().Chains() {
-		endpoints[c.ID] = append(endpoints[c.ID], c.Endpoints...)
 	}
 	prices, err := parsePrices(f.Prices)
 	if err != nil {
