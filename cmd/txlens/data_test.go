@@ -7,8 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"txlens/engine/chain"
+	"txlens/engine/overlay"
+	"txlens/engine/upstream"
 )
 
 // ownExample writes the files that docs/your-own-data.md shows into a folder.
@@ -99,6 +102,34 @@ func TestOwnDataFaults(t *testing.T) {
 	f([]string{"replay", "--data-dir", dir, "demo/1-swap.txlens"}, two...)
 	f([]string{"serve", "--data-dir", dir, "--check"}, two...)
 	f([]string{"replay", "--data-dir", filepath.Join(dir, "none"), "demo/1-swap.txlens"}, "--data-dir: ")
+}
+
+// TestOverlayDiffers: a replay says how its data is not that of the recorded analysis.
+func TestOverlayDiffers(t *testing.T) {
+	read := func(text string) *overlay.Data {
+		t.Helper()
+		d, err := overlay.Read(fstest.MapFS{"labels.tsv": {Data: []byte(text)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	one, two := read("# one\n"), read("# two\n")
+	f := func(recorded, now *overlay.Data, want string) {
+		t.Helper()
+		got := overlayDiffers(upstream.Meta{Overlay: recorded.Digest(), OverlayFiles: []string{"a.tsv", "b.tsv"}}, now)
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f(nil, nil, "")
+	f(one, one, "")
+	f(one.Shared(), one.Shared(), "")
+	f(nil, one, "recorded without --data-dir;")
+	f(one, nil, "recorded with --data-dir (a.tsv, b.tsv);")
+	f(one, two, "other data than that of --data-dir (a.tsv, b.tsv);")
+	f(one.Shared(), two, "other data than")
+	f(one, one.Shared(), "other rules for its private labels;")
 }
 
 // runOwn runs a command whose data may add chains, which it removes again.

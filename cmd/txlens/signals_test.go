@@ -60,6 +60,31 @@ func TestHangupReloadsCallers(t *testing.T) {
 	f(second, 400)
 }
 
+// TestHangupReloadsData: SIGHUP has a server read the folder of the user's data again, and keep the
+// earlier data if a file is wrong.
+func TestHangupReloadsData(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "labels.tsv"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const row = "1\t0x00000000000000000000000000000000000000a1\tdesk\n"
+	write(row)
+	s := serveProcess(t, t.TempDir(), "--data-dir", dir, "--rpc-only", "--rpc", "1=http://127.0.0.1:1", "--sources", "off", "--admin-listen", "off")
+	write(row + "\n1\tnobody\tname\n")
+	s.cmd.Process.Signal(syscall.SIGHUP)
+	s.awaitLog("the data of --data-dir stays as it was")
+	s.awaitLog(`labels.tsv:3: `)
+	write(row + "# more\n")
+	s.cmd.Process.Signal(syscall.SIGHUP)
+	s.awaitLog("data of --data-dir reloaded")
+	if status, _ := s.ask("POST", "/explain", `{"txHash":"none"}`); status != 400 {
+		t.Errorf("status %d", status)
+	}
+}
+
 // TestServerOutlivesItsLog: a server goes on when the reader of its stdout and stderr has ended.
 func TestServerOutlivesItsLog(t *testing.T) {
 	r, w, err := os.Pipe()

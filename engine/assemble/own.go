@@ -46,6 +46,16 @@ func (ev *Evidence) withOwn() *Evidence {
 	return &out
 }
 
+// LabelOf is the label of an address from the user's data and the tables, without the names that
+// contracts give themselves.
+func (ev *Evidence) LabelOf(a common.Address) (label.Label, bool) {
+	below, known := label.Of(ev.Chain.ID, a, ev.Tokens)
+	if l, ok := ev.Own.Label(ev.Chain.ID, a); ok {
+		return l.Over(below), true
+	}
+	return below, known
+}
+
 // called are the contracts that the transaction called or that logged, some of them twice.
 func (ev *Evidence) called() (list []common.Address) {
 	if ev.Tx.To != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"txlens/engine/api"
-	"txlens/engine/label"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -167,7 +166,7 @@ func (v *typeDecision) protocol(p *string) {
 // transaction.
 func (ix *Index) knownProtocol(slug string) bool {
 	for _, a := range ix.r.Addresses {
-		if l, ok := label.Lookup(ix.c.Evidence.Chain.ID, common.Address(a.Address)); ok && l.Protocol == slug {
+		if l, ok := ix.c.Evidence.LabelOf(common.Address(a.Address)); ok && l.Protocol == slug {
 			return true
 		}
 	}

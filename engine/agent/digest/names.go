@@ -6,7 +6,6 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -111,7 +110,7 @@ func (w *writer) protocols() {
 		add(*p)
 	}
 	for _, a := range w.names.order {
-		if l, ok := label.Lookup(w.c.Evidence.Chain.ID, common.Address(a)); ok {
+		if l, ok := w.c.Evidence.LabelOf(common.Address(a)); ok {
 			add(l.Protocol)
 		}
 	}
@@ -137,7 +136,7 @@ func (n *names) provenance(a api.Addr) string {
 	if n.labels[a].Label == "" || n.labels[a].Label == n.labels[a].Role {
 		return ""
 	}
-	if l, ok := label.Of(n.c.Evidence.Chain.ID, at, n.c.Evidence.Tokens); ok {
+	if l, ok := n.c.Evidence.LabelOf(at); ok {
 		return l.Source
 	}
 	if t, ok := n.c.Evidence.Tokens[at]; ok && t.Symbol != "" {

@@ -55,7 +55,7 @@ func (d *Env) label(a common.Address) string {
 			return r.Label
 		}
 	}
-	if l, ok := label.Of(d.chain().ID, a, d.Case.Evidence.Tokens); ok {
+	if l, ok := d.Case.Evidence.LabelOf(a); ok {
 		return l.Name
 	}
 	return ""

@@ -204,7 +204,7 @@ var getLabel = define(
 
 func (d *Env) labelView(a common.Address) LabelView {
 	v := LabelView{Address: api.AddrOf(a)}
-	if l, ok := label.Of(d.chain().ID, a, d.Case.Evidence.Tokens); ok {
+	if l, ok := d.Case.Evidence.LabelOf(a); ok {
 		v.Name, v.Category, v.Protocol, v.Source = l.Name, l.Category, l.Protocol, l.Source
 	}
 	if c := d.Case.Evidence.Contracts[a]; c != nil {
