@@ -42,10 +42,11 @@ func (f *Own) Local() { f.local = true }
 
 // Overlay is the data of the user for a result of this process; nil: none.
 func (f *Own) Overlay() *overlay.Data {
-	if own := f.holder.Current(); f.local || f.Share {
+	own := f.holder.Current()
+	if f.local || f.Share {
 		return own
 	}
-	return f.holder.Current().Shared()
+	return own.Shared()
 }
 
 // Withheld counts the private labels that are not shown.
