@@ -172,6 +172,9 @@ func TestRunningRequestKeepsItsData(t *testing.T) {
 	if got := rounds(<-first); fmt.Sprint(got) != "[1]" {
 		t.Errorf("the running request names %v", got)
 	}
+	if a, _ := l.post(`,"chainId":1`); fmt.Sprint(rounds(a.Body)) != "[2]" {
+		t.Errorf("a later request that names the chain has %v", rounds(a.Body))
+	}
 	f := func(want string) {
 		t.Helper()
 		if a, _ := l.post(""); fmt.Sprint(rounds(a.Body)) != want {

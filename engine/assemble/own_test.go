@@ -133,6 +133,26 @@ func TestOwnBadAddress(t *testing.T) {
 	f(scene.Friend, "labels.tsv", "1\t"+scene.Friend.Hex()+"\tfriend\n", "")
 }
 
+// TestOwnBadSpender: an approval for an address of the user's list says whose list it is.
+func TestOwnBadSpender(t *testing.T) {
+	s := scene.New(&scene.Usdc, 0, scene.Input("approve(address,uint256)", scene.Bot, 5_000_000))
+	ev := evidenceOf(s.Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Bot}, 5_000_000))
+	ev.Own = ownOf(t, "bad.tsv", "1\t"+scene.Bot.Hex()+"\tthief\n")
+	if risks := fmt.Sprintf("%+v", assemble.Result(ev).Risks); !strings.Contains(risks, "which a list of the user reports (user: bad.tsv), may spend") {
+		t.Errorf("risks %s", risks)
+	}
+}
+
+// TestOwnNameOfKnownContract: the tables still say which protocol a contract is of.
+func TestOwnNameOfKnownContract(t *testing.T) {
+	router := common.HexToAddress("0xE592427A0AEce92De3Edee1F18E0157C05861564") // Uniswap v3
+	ev := paid(router)
+	ev.Own = ownOf(t, "labels.tsv", "1\t"+router.Hex()+"\tour router\t\tscraped\n")
+	if x := address(t, assemble.Result(ev), router); x.Label != "our router" || x.LabelConfidence != api.LabelOfficial {
+		t.Errorf("%+v", x)
+	}
+}
+
 // TestOwnToken: symbol and name are the user's; decimals only where nobody else knows them.
 func TestOwnToken(t *testing.T) {
 	strange := scene.Addr(0x70ce)
@@ -188,6 +208,7 @@ func TestOwnSignatures(t *testing.T) {
 	f(`"ounces"`, false)
 	f(`"protocol":"cat_food"`, false)
 	f("Cat Food: Shop", false)
+	f(`"txType":"stake"`, false)
 }
 
 // TestOwnIncident: what the user tells of a transaction is shown.

@@ -203,7 +203,6 @@ func (r *reader) lines(text string, least, most int, row func(line int, cells []
 	cells := make([]string, most)
 	for line := range strings.Lines(text) {
 		n++
-		line = strings.TrimRight(line, "\r\n")
 		if strings.TrimSpace(line) == "" || line[0] == '#' {
 			continue
 		}
