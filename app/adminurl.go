@@ -14,7 +14,8 @@ import (
 
 // adminFile lies beside the database while a server with an admin listener runs on it, and
 // holds the URL of that listener and, in a second line, its token. Only the process that holds
-// the lock of the database writes or removes it.
+// the lock of the database in the folder writes or removes it; where the database is a server, the
+// folder is that of one process, which may still wait for the database.
 const adminFile = "admin.url"
 
 // AdminAccess says how to reach an admin listener.

@@ -36,6 +36,7 @@ type Server struct {
 	admin           *admin.Server // nil: there is none
 	adminToken      string        // only the owner of the data folder can read it
 	adminEnded      chan error
+	announced       bool           // the data folder says where the admin listener is
 	memory          *memory.Budget // nil: no bound
 	unwatch         func()         // ends the watch of the endpoints and waits for it; nil: there is none
 }
@@ -66,9 +67,6 @@ func (s *Server) open(ctx context.Context) (err error) {
 		s.explainer = replaced{s.analyst, s.o.Explain}
 	}
 	if err = s.openStore(ctx); err != nil {
-		return err
-	}
-	if err = writeAdminFile(s.o.DataDir, s.private, s.adminToken); err != nil {
 		return err
 	}
 	if s.o.Sale != nil {
@@ -105,21 +103,65 @@ func (s *Server) jobOptions() job.Options {
 }
 
 // openStore listens and opens the store. A server that waits for a database which another one
-// uses does not listen, so that no request waits with it.
+// uses answers its operator and nobody else, so that no request waits with it.
 func (s *Server) openStore(ctx context.Context) (err error) {
 	if s.o.Database == "" {
 		if err = s.listen(); err != nil {
 			return err
 		}
 	}
+	if err = s.listenAdmin(); err != nil {
+		return err
+	}
+	if s.o.Database != "" {
+		if err = s.announceAdmin(); err != nil {
+			return err
+		}
+		s.answerWaiting()
+	}
 	s.store, err = stores.Open(ctx, s.o.location(), stores.Options{MaxBytes: s.o.dataMax(), LeaseWait: -1, Log: s.o.Log})
 	if err != nil {
 		return &OptionError{s.o.storeOption(), err}
 	}
 	if s.o.Database != "" {
-		err = s.listen()
+		return s.listen()
 	}
-	return err
+	return s.announceAdmin()
+}
+
+// announceAdmin writes where the admin listener is into the data folder, which is this server's.
+func (s *Server) announceAdmin() error {
+	s.announced = true
+	return writeAdminFile(s.o.DataDir, s.private, s.adminToken)
+}
+
+// answerWaiting starts the admin listener of a server that waits for its database.
+func (s *Server) answerWaiting() {
+	if s.private == nil {
+		return
+	}
+	version, commit := Version()
+	waiting := admin.NewMetrics(version, commit, admin.Gauges{Waiting: func() bool { return true }})
+	s.serveAdmin(admin.Config{
+		Checks:  []admin.Check{{Name: "store", Err: func() error { return errWaiting }}},
+		Metrics: waiting.Handler(s.o.Log),
+	})
+}
+
+// errWaiting is why a server that waits for its database is not ready.
+var errWaiting = errors.New("another server uses the database, or it is away; this one waits and takes over when it may")
+
+// serveAdmin has the admin listener answer by a configuration, and starts it if it does not run.
+func (s *Server) serveAdmin(cfg admin.Config) {
+	cfg.Loopback, _ = admin.Loopback(s.private.Addr().String())
+	cfg.Token, cfg.Log = s.adminToken, s.o.Log
+	if s.admin != nil {
+		s.admin.Replace(cfg)
+		return
+	}
+	s.admin = admin.New(cfg)
+	s.adminEnded = make(chan error, 1)
+	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
 }
 
 // gauges are what the metrics read from the parts of the server, with its version.
@@ -134,6 +176,7 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 		g.Store = s.storeUsage
 	} else {
 		g.Database = s.databaseUsage
+		g.Waiting = func() bool { return false }
 	}
 	if s.o.Sale != nil {
 		g.Channels = func() admin.ChannelTotals { return s.sales.totals() }
@@ -180,6 +223,10 @@ func (s *Server) listen() (err error) {
 	if s.public, err = net.Listen("tcp", s.o.Listen); err != nil {
 		return &OptionError{"Listen", err}
 	}
+	return nil
+}
+
+func (s *Server) listenAdmin() (err error) {
 	if s.o.AdminListen == "" {
 		return nil
 	}
@@ -218,12 +265,11 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	return c
 }
 
-// startAdmin starts the admin listener, after all that it reads.
+// startAdmin has the admin listener answer for the whole server, after all that it reads is there.
 func (s *Server) startAdmin(metrics *admin.Metrics) {
 	if s.private == nil {
 		return
 	}
-	loopback, _ := admin.Loopback(s.private.Addr().String())
 	var channels admin.ChannelOperator
 	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}, {Name: "upstream", Err: s.reachable}}
 	warnings := []admin.Check{{Name: "store", Err: s.storeWarning}, {Name: "upstream", Err: s.chainsDown}}
@@ -236,14 +282,8 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 	if s.store.File != nil {
 		backup = s.store.File.Backup
 	}
-	s.admin = admin.New(admin.Config{
-		Checks: checks, Warnings: warnings,
-		Metrics: metrics.Handler(s.o.Log), Backup: backup,
-		Channels: channels, Loopback: loopback, Token: s.adminToken, Log: s.o.Log,
-	})
 	s.watchUpstream()
-	s.adminEnded = make(chan error, 1)
-	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
+	s.serveAdmin(admin.Config{Checks: checks, Warnings: warnings, Metrics: metrics.Handler(s.o.Log), Backup: backup, Channels: channels})
 }
 
 func (s *Server) jobsAlive() error {
@@ -365,8 +405,11 @@ func (s *Server) Close() (err error) {
 	if s.sales != nil {
 		s.sales.Close()
 	}
+	if s.announced {
+		err = errors.Join(err, writeAdminFile(s.o.DataDir, nil, ""))
+	}
 	if s.store.Base != nil {
-		err = errors.Join(err, writeAdminFile(s.o.DataDir, nil, ""), s.store.Close())
+		err = errors.Join(err, s.store.Close())
 	}
 	if s.unwatch != nil {
 		s.unwatch()

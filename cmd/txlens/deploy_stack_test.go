@@ -15,8 +15,9 @@ func TestDeploySettings(t *testing.T) {
 	for _, f := range settingsOfServe(t) {
 		known = append(known, f.Envs...)
 	}
-	for _, file := range []string{"compose.yaml", "kubernetes.yaml"} {
-		names := regexp.MustCompile(`TXLENS_[A-Z_]+`).FindAllString(deployFile(t, file), -1)
+	for _, file := range []string{"compose.yaml", "kubernetes.yaml", "pair/compose.yaml", "pair/kubernetes.yaml"} {
+		text := regexp.MustCompile(`TXLENS_(DB_PASSWORD|PUBLIC|[AB](_ADMIN(_HOST)?)?)\b`).ReplaceAllString(deployFile(t, file), "") // of other programs
+		names := regexp.MustCompile(`TXLENS_[A-Z_]+`).FindAllString(text, -1)
 		for _, name := range names {
 			if !slices.Contains(known, name) {
 				t.Errorf("deploy/%s sets %s, but serve has no such setting; correct the name", file, name)
@@ -46,6 +47,9 @@ func TestDeployMemory(t *testing.T) {
 	for file, limit := range map[string]int64{
 		"compose.yaml":    memoryIn(t, "compose.yaml", `(?m)^ +mem_limit: (\d+)g\b`) << 30,
 		"kubernetes.yaml": memoryIn(t, "kubernetes.yaml", `limits: \{memory: (\d+)Gi\}`) << 30,
+
+		"pair/compose.yaml":    memoryIn(t, "pair/compose.yaml", `(?m)^ +mem_limit: (\d+)g\b`) << 30,
+		"pair/kubernetes.yaml": memoryIn(t, "pair/kubernetes.yaml", `limits: \{memory: (\d+)Gi\}`) << 30,
 	} {
 		if regexp.MustCompile(`TXLENS_MEMORY_MAX|--memory-max=`).MatchString(deployFile(t, file)) {
 			t.Errorf("%s sets the memory of the server; compare it with its limit here", file)

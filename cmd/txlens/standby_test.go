@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app"
 	"txlens/engine/mpp/sandbox"
 	"txlens/internal/dice"
 	"txlens/testkit/pgtest"
@@ -151,4 +152,72 @@ func TestPausedServer(t *testing.T) {
 		}
 		s = other
 	}
+}
+
+// TestStandbyAnswersItsOperator: a server that waits for the database lives and is not ready, says
+// so to its operator, and to him alone. When it has taken over, the same listener answers for all
+// of it.
+func TestStandbyAnswersItsOperator(t *testing.T) {
+	w := service.NewWorld(t)
+	url := pgtest.Shared(t).Create(t)
+	data := []string{t.TempDir(), t.TempDir()}
+	serve := func(folder string) *serverProcess {
+		return launch(t, program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+			"--data", folder, "--store", url}, service.RPCFlags(w.Flags))...))
+	}
+	first := serve(data[0])
+	if !first.serves() {
+		t.Fatalf("it does not serve: %s", first.log.String())
+	}
+	next := serve(data[1])
+	var at app.AdminAccess
+	if !eventually(func() (found bool) { at, found = app.FindAdmin(data[1]); return found }) {
+		t.Fatalf("no admin listener: %s", next.log.String())
+	}
+	operator := &http.Client{Transport: new(http.Transport)} // the default one holds answers against the public contract
+	ask := func(path string, wantStatus int, want string) {
+		t.Helper()
+		resp, err := operator.Get(at.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != wantStatus || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %s, %v; want %d with %q", path, resp.StatusCode, body, err, wantStatus, want)
+		}
+	}
+	ask("/livez", 200, "ok")
+	ask("/readyz", 503, "store: another server uses the database")
+	ask("/metrics", 200, "txlens_waiting 1")
+	ask("/channels", 401, "token")
+	if next.base != "" || service.ListeningAt.MatchString(next.log.String()) {
+		t.Errorf("it serves beside the other: %s", next.log.String())
+	}
+	first.kill()
+	if !next.serves() {
+		t.Fatalf("nobody takes over: %s", next.log.String())
+	}
+	if !eventually(func() bool {
+		resp, err := operator.Get(at.URL + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == 200
+	}) {
+		t.Error("it is not ready")
+	}
+	ask("/metrics", 200, "txlens_waiting 0")
+	ask("/metrics", 200, "txlens_analyses_running")
+}
+
+// eventually reports whether something of another process holds within two minutes.
+func eventually(holds func() bool) bool {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if holds() {
+			return true
+		}
+	}
+	return false
 }

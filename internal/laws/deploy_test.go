@@ -33,9 +33,32 @@ func TestComposeFile(t *testing.T) {
 	if len(mounts) != 5 {
 		t.Errorf("deploy/compose.yaml mounts %d files, want 5; change the number here if one was added", len(mounts))
 	}
+	readPage(t, "deploy/pair/haproxy.cfg")
 	tool := needTool(t, "docker-compose", "TXLENS_REQUIRE_COMPOSE")
-	if out, err := exec.Command(tool, "-f", filepath.Join(root, "deploy", "compose.yaml"), "config", "--quiet").CombinedOutput(); err != nil {
-		t.Errorf("deploy/compose.yaml: docker-compose config: %v: %s", err, out)
+	for _, file := range []string{"deploy/compose.yaml", "deploy/pair/compose.yaml"} {
+		cmd := exec.Command(tool, "-f", filepath.Join(root, file), "config", "--quiet")
+		cmd.Env = append(os.Environ(), "TXLENS_DB_PASSWORD=secret")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: docker-compose config: %v: %s", file, err, out)
+		}
+	}
+}
+
+// TestHAProxyFile: HAProxy reads the file of a pair, and asks whether a server is ready.
+func TestHAProxyFile(t *testing.T) {
+	for _, want := range []string{"uri /readyz", "port \"${TXLENS_A_ADMIN}\"", "port \"${TXLENS_B_ADMIN}\""} {
+		if !strings.Contains(readPage(t, "deploy/pair/haproxy.cfg"), want) {
+			t.Errorf("deploy/pair/haproxy.cfg does not say %q", want)
+		}
+	}
+	tool := needTool(t, "haproxy", "TXLENS_REQUIRE_HAPROXY")
+	cmd := exec.Command(tool, "-c", "-f", filepath.Join(root, "deploy", "pair", "haproxy.cfg"))
+	cmd.Env = append(os.Environ(), "TXLENS_PUBLIC=127.0.0.1:1")
+	for _, name := range []string{"TXLENS_A", "TXLENS_B"} {
+		cmd.Env = append(cmd.Env, name+"=127.0.0.1:1", name+"_ADMIN=1", name+"_ADMIN_HOST=127.0.0.1")
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("deploy/pair/haproxy.cfg: %v: %s", err, out)
 	}
 }
 

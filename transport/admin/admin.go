@@ -43,7 +43,7 @@ type Config struct {
 	Checks []Check
 	// Warnings returns what the operator should look at although the server is ready.
 	Warnings []Check
-	Metrics  http.Handler // nil: there are no warnings
+	Metrics  http.Handler // nil: there are none
 	// Backup writes a consistent copy of the database. nil: the database is not a file.
 	Backup   func(w io.Writer) (int64, error)
 	Channels ChannelOperator // nil: nothing is sold
@@ -58,7 +58,7 @@ type Config struct {
 
 // Server answers the requests of the operator. It is safe for concurrent use.
 type Server struct {
-	cfg      Config
+	config   atomic.Pointer[Config]
 	http     *http.Server
 	draining atomic.Bool
 	copying  sync.Mutex // one backup at a time
@@ -71,16 +71,12 @@ const patience = 30 * time.Second
 
 // New returns a server; Serve starts it.
 func New(cfg Config) *Server {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &Server{cfg: cfg}
+	s := &Server{}
+	s.Replace(cfg)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	if cfg.Metrics != nil {
-		mux.Handle("GET /metrics", cfg.Metrics)
-	}
+	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /backup", s.backup)
 	mux.HandleFunc("POST /backup", s.backup)
 	mux.HandleFunc("GET /channels", s.channels)
@@ -92,9 +88,28 @@ func New(cfg Config) *Server {
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	s.http = &http.Server{
 		Handler: s.fromHere(s.authorized(mux)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(s.cfg().Log.Handler(), slog.LevelDebug),
 	}
 	return s
+}
+
+// Replace has the server answer by another configuration from now on: that of a server which has
+// taken over a database, say.
+func (s *Server) Replace(cfg Config) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s.config.Store(&cfg)
+}
+
+func (s *Server) cfg() *Config { return s.config.Load() }
+
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	if m := s.cfg().Metrics; m != nil {
+		m.ServeHTTP(w, r)
+		return
+	}
+	http.NotFound(w, r)
 }
 
 // Serve answers connections of ln until Close, then returns nil.
@@ -127,7 +142,7 @@ func (s *Server) fromHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		switch {
-		case s.cfg.Loopback && !literal(r.Host):
+		case s.cfg().Loopback && !literal(r.Host):
 			http.Error(w, "this listener answers to its address only", http.StatusForbidden)
 		case site == "cross-site", site == "same-site", !ownOrigin(r):
 			http.Error(w, "this listener does not answer to pages of other sites", http.StatusForbidden)
@@ -159,8 +174,8 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		equal := subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.cfg.Token)) == 1
-		if s.cfg.Token == "" || !equal {
+		equal := subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.cfg().Token)) == 1
+		if s.cfg().Token == "" || !equal {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "this needs the token in the second line of admin.url, in the data folder of the server", http.StatusUnauthorized)
 			return
@@ -182,8 +197,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.draining.Load() {
 		missing = append(missing, "server: draining")
 	}
-	missing = append(missing, failing(s.cfg.Checks)...)
-	warnings := failing(s.cfg.Warnings)
+	missing = append(missing, failing(s.cfg().Checks)...)
+	warnings := failing(s.cfg().Warnings)
 	for i, text := range warnings {
 		warnings[i] = "warning: " + text
 	}
@@ -211,7 +226,7 @@ func failing(checks []Check) (lines []string) {
 // backup streams a copy of the database. A copy that is interrupted lacks the end of the
 // chunked encoding, so clients notice it.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Backup == nil {
+	if s.cfg().Backup == nil {
 		http.Error(w, "the database of this server is not a file; back it up with the tools of its database server, such as pg_dump", http.StatusNotImplemented)
 		return
 	}
@@ -226,15 +241,15 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Disposition", `attachment; filename="txlens.db"`)
 	out := &patientWriter{w: w, c: http.NewResponseController(w)}
 	start := time.Now()
-	n, err := s.cfg.Backup(out)
+	n, err := s.cfg().Backup(out)
 	switch {
 	case err == nil:
-		s.cfg.Log.Info("backup", "bytes", n, "took", time.Since(start))
+		s.cfg().Log.Info("backup", "bytes", n, "took", time.Since(start))
 	case out.n > 0:
-		s.cfg.Log.Warn("backup broke off", "bytes", out.n, "error", err)
+		s.cfg().Log.Warn("backup broke off", "bytes", out.n, "error", err)
 		panic(http.ErrAbortHandler)
 	default:
-		s.cfg.Log.Error("backup", "error", err)
+		s.cfg().Log.Error("backup", "error", err)
 		h.Del("Content-Disposition")
 		http.Error(w, "the database cannot be copied now; the log says why", http.StatusServiceUnavailable)
 	}

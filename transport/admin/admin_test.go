@@ -70,7 +70,7 @@ func TestEndpoints(t *testing.T) {
 	s, url := start(t, Config{
 		Checks:  []Check{{"jobs", func() error { return desk }}},
 		Backup:  func(w io.Writer) (int64, error) { n, err := w.Write([]byte("a database")); return int64(n), err },
-		Metrics: NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg.Log),
+		Metrics: NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg().Log),
 	})
 	f := func(method, path string, want int, says string) {
 		t.Helper()
@@ -175,10 +175,10 @@ func TestToken(t *testing.T) {
 		s, url := start(t, Config{
 			Loopback: loopback,
 			Token:    testToken,
-			Metrics:  NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg.Log),
+			Metrics:  NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg().Log),
 			Backup:   func(w io.Writer) (int64, error) { n, err := w.Write([]byte("a database")); return int64(n), err },
 		})
-		s.cfg.Token = token
+		s.cfg().Token = token
 		g := func(method, path string, want int) {
 			t.Helper()
 			status, body, _ := ask(t, method, url+path, func(r *http.Request) {
@@ -334,7 +334,7 @@ func TestMetrics(t *testing.T) {
 	m.Phase("trace", time.Second)
 	m.Called("eth_call", "timeout", time.Second)
 	m.Cost("dataCollection", 12_250)
-	_, url := start(t, Config{Metrics: m.Handler(New(Config{}).cfg.Log)})
+	_, url := start(t, Config{Metrics: m.Handler(New(Config{}).cfg().Log)})
 	_, body, err := ask(t, "GET", url+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -405,7 +405,7 @@ func BenchmarkAnswered(b *testing.B) {
 // TestChainMetrics: the state of chains, and requests by outcome.
 func TestChainMetrics(t *testing.T) {
 	var list []ChainUsage
-	_, url := start(t, Config{Metrics: NewMetrics("1", "c", Gauges{Chains: func() []ChainUsage { return list }}).Handler(New(Config{}).cfg.Log)})
+	_, url := start(t, Config{Metrics: NewMetrics("1", "c", Gauges{Chains: func() []ChainUsage { return list }}).Handler(New(Config{}).cfg().Log)})
 	f := func(want ...string) {
 		t.Helper()
 		_, body, err := ask(t, "GET", url+"/metrics", nil)

@@ -113,7 +113,7 @@ const notSold = "this server sells nothing: it runs without --settle-rpc"
 
 // channels answers GET /channels?from=ID&limit=N&ended=1.
 func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Channels == nil {
+	if s.cfg().Channels == nil {
 		http.Error(w, notSold, http.StatusNotFound)
 		return
 	}
@@ -132,9 +132,9 @@ func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
 		q.Limit = n
 	}
 	q.Ended = values.Get("ended") != ""
-	page, err := s.cfg.Channels.Channels(q)
+	page, err := s.cfg().Channels.Channels(q)
 	if err != nil {
-		s.cfg.Log.Error("list channels", "error", err)
+		s.cfg().Log.Error("list channels", "error", err)
 		http.Error(w, "the ledger cannot be read; the log says why", http.StatusServiceUnavailable)
 		return
 	}
@@ -144,7 +144,7 @@ func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
 // settle answers POST /settle. It requires a content type that a form of a web page cannot
 // have.
 func (s *Server) settle(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Channels == nil {
+	if s.cfg().Channels == nil {
 		http.Error(w, notSold, http.StatusNotFound)
 		return
 	}
@@ -163,9 +163,9 @@ func (s *Server) settle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.settling.Unlock()
-	report, err := s.cfg.Channels.Settle(r.Context(), q)
+	report, err := s.cfg().Channels.Settle(r.Context(), q)
 	if err != nil {
-		s.cfg.Log.Error("settle", "error", err)
+		s.cfg().Log.Error("settle", "error", err)
 		http.Error(w, "nothing was settled: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}

@@ -16,6 +16,7 @@ import (
 
 // Gauges are functions that a scrape calls. Those that are nil are left out.
 type Gauges struct {
+	Waiting  func() bool // for a database that another server uses
 	Analyses func() (running int)
 	Jobs     func() (queued, running int)
 	Store    func() StoreUsage
@@ -252,6 +253,7 @@ func (m *Metrics) Modelled(r ModelRun) {
 type gaugeCollector struct{ g Gauges }
 
 var (
+	descWaiting = prometheus.NewDesc("txlens_waiting", "1 while the server waits for a database that another one uses.", nil, nil)
 	descRunning = prometheus.NewDesc("txlens_analyses_running", "Analyses that run, of requests and jobs.", nil, nil)
 	descJobs    = prometheus.NewDesc("txlens_jobs", "Async jobs in hand, by state.", []string{"state"}, nil)
 	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file.", nil, nil)
@@ -331,7 +333,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRunning, descJobs, descFile, descLive, descMax, descPromised, descEvicted,
+		descWaiting, descRunning, descJobs, descFile, descLive, descMax, descPromised, descEvicted,
 		descOpen, descOwing, descUnsettled, descSettled, descPayouts, descLost, descLosses, descFaults,
 		descPayeeFaults, descPayeeFault, descGas, descClockAhead, descChainUp, descChainRequests,
 	} {
@@ -346,6 +348,13 @@ func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
 func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if c.g.Waiting != nil {
+		waiting := 0.0
+		if c.g.Waiting() {
+			waiting = 1
+		}
+		gauge(descWaiting, waiting)
 	}
 	if c.g.Analyses != nil {
 		gauge(descRunning, float64(c.g.Analyses()))

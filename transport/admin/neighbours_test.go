@@ -51,7 +51,7 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 	_, url := start(t, Config{
 		Loopback: true, Token: testToken,
-		Metrics: NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg.Log),
+		Metrics: NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg().Log),
 		Backup:  func(w io.Writer) (int64, error) { n, err := io.WriteString(w, "a database"); return int64(n), err },
 	})
 	used := map[string]bool{}
