@@ -18,32 +18,14 @@ var _ = register(&Check{
 	ruleOut: always(verdict.Clean, verdict.WhyNoFlashLoan),
 })
 
-// callbacks are what lenders call on who borrows for the length of a call.
-var callbacks = map[[4]byte]string{
-	evmsig.SelOnFlashLoan:         "ERC-3156",
-	evmsig.SelExecuteOperations:   "Aave",
-	evmsig.SelExecuteOperation:    "Aave",
-	evmsig.SelReceiveFlashLoan:    "Balancer",
-	evmsig.SelOnMorphoFlashLoan:   "Morpho",
-	evmsig.SelUniswapV2Call:       "Uniswap v2",
-	evmsig.SelPancakeCall:         "Pancake v2",
-	evmsig.SelUniswapV3Flash:      "Uniswap v3",
-	evmsig.SelPancakeV3Flash:      "Pancake v3",
-	evmsig.SelUnlockCallback:      "Uniswap v4",
-	evmsig.SelDVMFlashLoanCall:    "DODO",
-	evmsig.SelDPPFlashLoanCall:    "DODO",
-	evmsig.SelCallFunctionOfLoans: "dYdX",
-	evmsig.SelOnERC3156FlashLoan:  "ERC-3156",
-}
-
-// flashLoans: a lender gave an asset, called a known callback, and had at least as much
+// flashLoans: a lender gave an asset, called a known callback of lenders or pools, and had at least as much
 // of it back when its own call was over.
 func (l *inspection) flashLoans() (out []verdict.Risk) {
 	if l.flagged(verdict.FlashLoan) {
 		return nil
 	}
 	for _, c := range l.Tree.Frames {
-		if c.Kind != trace.Call || c.Status != trace.OK || callbacks[evmsig.Called(c.Input)] == "" {
+		if c.Kind != trace.Call || c.Status != trace.OK || !evmsig.Callbacks[evmsig.Called(c.Input)] {
 			continue
 		}
 		lending := c.Parent

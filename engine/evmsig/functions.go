@@ -136,24 +136,6 @@ var (
 	SelSettlerTransferFrom = Func("TRANSFER_FROM(address,((address,uint256),uint256,uint256),bytes)")
 )
 
-// Callbacks of lenders on who borrows for the length of a call.
-var (
-	SelOnFlashLoan         = Func("onFlashLoan(address,address,uint256,uint256,bytes)") // ERC-3156
-	SelOnERC3156FlashLoan  = Func("onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)")
-	SelExecuteOperations   = Func("executeOperation(address[],uint256[],uint256[],address,bytes)") // Aave
-	SelExecuteOperation    = Func("executeOperation(address,uint256,uint256,address,bytes)")
-	SelReceiveFlashLoan    = Func("receiveFlashLoan(address[],uint256[],uint256[],bytes)") // Balancer
-	SelOnMorphoFlashLoan   = Func("onMorphoFlashLoan(uint256,bytes)")
-	SelUniswapV2Call       = Func("uniswapV2Call(address,uint256,uint256,bytes)")
-	SelPancakeCall         = Func("pancakeCall(address,uint256,uint256,bytes)")
-	SelUniswapV3Flash      = Func("uniswapV3FlashCallback(uint256,uint256,bytes)")
-	SelPancakeV3Flash      = Func("pancakeV3FlashCallback(uint256,uint256,bytes)")
-	SelUnlockCallback      = Func("unlockCallback(bytes)") // Uniswap v4
-	SelDVMFlashLoanCall    = Func("DVMFlashLoanCall(address,uint256,uint256,bytes)")
-	SelDPPFlashLoanCall    = Func("DPPFlashLoanCall(address,uint256,uint256,bytes)")
-	SelCallFunctionOfLoans = Func("callFunction(address,(address,uint256),bytes)") // dYdX
-)
-
 // Getters of proxies for what they run.
 var (
 	SelImplementation            = Func("implementation()")
