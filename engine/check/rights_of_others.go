@@ -80,7 +80,7 @@ func (l *inspection) pulls(paid bool) (out []pull) {
 func (l *inspection) asked(x *trace.Frame) int {
 	root := l.f.Tree.Root
 	if x.From == l.f.Entry && x.From != (common.Address{}) {
-		if free(root, x) && l.f.InAttackerCluster(common.BytesToAddress(x.Input[48:68])) {
+		if facts.Forwards(root, x) && l.f.InAttackerCluster(common.BytesToAddress(x.Input[48:68])) {
 			return 0
 		}
 		return -1

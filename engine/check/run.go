@@ -165,9 +165,9 @@ func (l *inspection) usable() bool {
 		len(l.moves) <= maxPayments
 }
 
-// full reports whether no frame is missing and all ran on the state of the block.
+// full reports whether there is a whole execution, of which no frame is missing.
 func (l *inspection) full() bool {
-	return l.usable() && l.Tree.Source != trace.SourceReplayQuick && !l.Tree.Compressed()
+	return l.usable() && l.Tree.Whole()
 }
 
 // order sorts findings by their first place and keeps one a victim and cause. A rule

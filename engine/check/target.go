@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"fmt"
 
 	"txlens/engine/api"
@@ -38,7 +37,7 @@ func (l *inspection) arbitrary() (out []verdict.Finding) {
 		}
 		router := inner.From
 		outer := l.reached(inner, router)
-		if outer == nil || !free(outer, inner) || l.consents(p.From, outer, inner) {
+		if outer == nil || !facts.Forwards(outer, inner) || l.consents(p.From, outer, inner) {
 			continue
 		}
 		var anybody *View
@@ -78,11 +77,6 @@ func (l *inspection) takes(p *facts.Move) *trace.Frame {
 		}
 	}
 	return nil
-}
-
-// free reports whether target and bytes of a call both stand in the calldata of another.
-func free(outer, inner *trace.Frame) bool {
-	return len(inner.Input) < len(outer.Input) && bytes.Contains(outer.Input[4:], inner.Input) && bytes.Contains(outer.Input[4:], inner.To[:])
 }
 
 // onlyGives reports whether an account lost an asset, made no call itself and got nothing.
@@ -152,7 +146,7 @@ func (l *inspection) checkTarget() verdict.Outcome {
 			continue
 		}
 		for _, c := range f.Children {
-			if c.Kind == trace.Call && len(c.Input) >= 4 && free(f, c) {
+			if c.Kind == trace.Call && len(c.Input) >= 4 && facts.Forwards(f, c) {
 				n++
 			}
 		}

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"bytes"
+
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -59,4 +61,9 @@ func (a *Case) CallersOf(pools map[common.Address]bool) (who []common.Address) {
 		}
 	}
 	return who
+}
+
+// Forwards reports whether target and bytes of a call both stand in the calldata of another.
+func Forwards(outer, inner *trace.Frame) bool {
+	return len(inner.Input) < len(outer.Input) && bytes.Contains(outer.Input[4:], inner.Input) && bytes.Contains(outer.Input[4:], inner.To[:])
 }

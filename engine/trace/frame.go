@@ -106,6 +106,19 @@ type Tree struct {
 // Compressed reports whether frames were omitted.
 func (t *Tree) Compressed() bool { return len(t.Markers) > 0 }
 
+// Whole reports whether no call is missing, all ran on the state of the block, and it is told which
+// failed. A nil tree is not whole.
+func (t *Tree) Whole() bool {
+	if t == nil || t.Compressed() {
+		return false
+	}
+	switch t.Source {
+	case SourceReceipt, SourceReplayQuick, SourceOtterscan: // the last does not say what failed
+		return false
+	}
+	return true
+}
+
 // Marker stands for sibling subtrees omitted from Parent. Its moves keep the balances
 // complete; below a reverted frame it has no moves, creations or logs.
 type Marker struct {

@@ -30,7 +30,7 @@ func (ix *Index) countFact(args []string, w narrate.Words) (fact, Reason) {
 	case "tokens":
 		n, noun = len(ix.transfers), "token"
 	case "calls", "failed":
-		if ix.c.Tree == nil || !ix.full() {
+		if !ix.c.Tree.Whole() {
 			return fact{}, Unresolved
 		}
 		if n, noun = ix.c.Tree.Total, "call"; args[0] == "failed" {

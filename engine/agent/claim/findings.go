@@ -189,7 +189,7 @@ func (ix *Index) lowerToShown(f *Finding, s *acceptedFinding, shown strength, ob
 		confidence = confidence.Lower(to)
 		s.MissingDataToConfirm = append(s.MissingDataToConfirm, missing...)
 	}
-	if !ix.full() {
+	if !ix.c.Tree.Whole() {
 		lower(api.Medium, narrate.MissingTrace())
 	}
 	switch {

@@ -1,11 +1,11 @@
 package claim
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -15,19 +15,6 @@ import (
 
 // Shapes of the call tree by which code can tell causes apart where models confuse
 // them.
-
-// full reports whether the complete call tree is available.
-func (ix *Index) full() bool {
-	t := ix.c.Tree
-	if t == nil || t.Compressed() {
-		return false
-	}
-	switch t.Source {
-	case trace.SourceReceipt, trace.SourceReplayQuick, trace.SourceOtterscan: // the last does not say what failed
-		return false
-	}
-	return true
-}
 
 // forwarded reports whether one of the contracts made a call whose target and calldata both
 // occur in its own calldata.
@@ -40,8 +27,7 @@ func (ix *Index) forwarded(asked func(api.Addr) bool) bool {
 			continue
 		}
 		for _, c := range f.Children {
-			if c.Kind == trace.Call && len(c.Input) >= 4 && len(c.Input) < len(f.Input) &&
-				bytes.Contains(f.Input[4:], c.Input) && bytes.Contains(f.Input[4:], c.To[:]) {
+			if c.Kind == trace.Call && len(c.Input) >= 4 && facts.Forwards(f, c) {
 				return true
 			}
 		}
@@ -123,7 +109,7 @@ func (ix *Index) recategorised(f *Finding) (cause api.Category, sure bool) {
 			return f.Category, false // what needs no moved market is no manipulation of one
 		}
 	case api.Reentrancy:
-		return f.Category, !ix.full() || len(ix.c.Case.Reentries()) > 0
+		return f.Category, !ix.c.Tree.Whole() || len(ix.c.Case.Reentries()) > 0
 	case api.AccessControl, api.InsufficientValidation:
 		if ix.forwarded(func(a api.Addr) bool { return slices.Contains(f.Victim, a) }) {
 			return api.ArbitraryCall, true

@@ -185,7 +185,7 @@ func (ix *Index) knownProtocol(slug string) bool {
 // trace is complete and nothing of its answer was dropped.
 func (v *typeDecision) confidence(said api.Confidence) {
 	switch {
-	case v.r.Confidence == api.Low && said != api.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:
+	case v.r.Confidence == api.Low && said != api.Low && v.ix.c.Tree.Whole() && v.d.Total() == 0 && len(v.r.Steps) > 1:
 		v.r.Confidence = api.Medium
 		v.note("the rules' confidence was low; all that the model said resolves")
 	default:
