@@ -49,7 +49,9 @@ func namesOf(r *api.Result, only map[api.Addr]string) *names {
 	}
 	n.units = n.tokenUnits(r)
 	for _, c := range r.Contracts {
-		n.learn(c.Address, quoted(c.Name), "")
+		if api.OneLine(c.Name, 40) != n.roles[c.Address] { // the role is its name where it has none
+			n.learn(c.Address, quoted(c.Name), "")
+		}
 	}
 	for i := range r.PrettyTrace {
 		node := &r.PrettyTrace[i]

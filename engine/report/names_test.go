@@ -24,3 +24,15 @@ func TestContractNamesAreQuoted(t *testing.T) {
 	f("", "", "")
 	f("Vault", "Uniswap v3", "Uniswap v3")
 }
+
+// TestRolesAreNotQuoted: a contract without a name is called by its role, which is ours.
+func TestRolesAreNotQuoted(t *testing.T) {
+	victim := api.Addr{19: 7}
+	n := namesOf(&api.Result{
+		Addresses: []api.Address{{Address: victim, Role: "victim, vulnerable contract"}},
+		Contracts: []api.Contract{{Address: victim, Name: "victim, vulnerable contract"}},
+	}, nil)
+	if got := n.party(victim); got.Label != "" || got.Both() != got.Short+" (victim, vulnerable contract)" {
+		t.Errorf("%q, label %q", got.Both(), got.Label)
+	}
+}
