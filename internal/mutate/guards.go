@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -132,35 +133,39 @@ func switched(s *source, list []mutant) []byte {
 	return append(out, s.text[last:]...)
 }
 
-// dropGuards builds the tests of a package once, with a switch for each guard, and runs them
-// once for each guard.
-func (o options) dropGuards(ctx context.Context, out io.Writer, p *pkg, all []mutant, known *equivalents) (s score, err error) {
+// dropGuards builds the tests of packages once, with a switch for each guard of one package,
+// and runs them once for each guard.
+func (o options) dropGuards(
+	ctx context.Context,
+	out io.Writer,
+	p *pkg,
+	tests []string,
+	all []mutant,
+	known *equivalents,
+) (s score, err error) {
 	dir, err := os.MkdirTemp("", "mutate-*")
 	if err != nil {
 		return s, err
 	}
 	defer os.RemoveAll(dir)
-	binary, home, err := buildSwitched(ctx, dir, p, all)
+	built, err := buildSwitched(ctx, dir, p, tests, all)
 	if err != nil {
 		return s, err
 	}
 	try := func(n int) error {
-		ctx, cancel := context.WithTimeout(ctx, max(o.timeout, time.Minute))
-		defer cancel()
-		args := []string{"-test.failfast"}
-		if o.match != "" {
-			args = append(args, "-test.run", o.match)
+		for _, b := range built {
+			if err := o.tryGuard(ctx, b, n); err != nil {
+				return err
+			}
 		}
-		cmd := exec.CommandContext(ctx, binary, args...)
-		ownGroup(cmd)
-		cmd.Dir, cmd.Env = home, append(os.Environ(), fmt.Sprintf("MUTATE_GUARD=%d", n))
-		return cmd.Run()
+		return nil
 	}
 	if err := try(-1); err != nil {
 		return s, fmt.Errorf("the tests fail with all guards: %w", err)
 	}
-	fmt.Fprintf(out, "%s: %d guards\n", p.path, len(all))
-	for n, m := range all {
+	fmt.Fprintf(out, "%s: %d guards, seed %d, tests of %s\n", p.path, len(all), o.seed, strings.Join(tests, " "))
+	for _, n := range o.drawn(len(all)) {
+		m := all[n]
 		switch {
 		case ctx.Err() != nil:
 			return s, context.Cause(ctx)
@@ -182,10 +187,64 @@ func (o options) dropGuards(ctx context.Context, out io.Writer, p *pkg, all []mu
 	return s, nil
 }
 
-// buildSwitched builds the test binary, and gives the folder of the package too.
-func buildSwitched(ctx context.Context, dir string, p *pkg, all []mutant) (binary, home string, err error) {
+// drawn are the numbers of the guards that are tried: all in their order, or as many as -n
+// says, drawn by the seed.
+func (o options) drawn(all int) []int {
+	list := make([]int, all)
+	for i := range list {
+		list[i] = i
+	}
+	if o.n > 0 && o.n < all {
+		o.shuffle(all, func(i, j int) { list[i], list[j] = list[j], list[i] })
+		list = list[:o.n]
+		slices.Sort(list)
+	}
+	return list
+}
+
+// tryGuard runs a test binary without the guard of a number.
+func (o options) tryGuard(ctx context.Context, b testBinary, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, max(o.timeout, time.Minute))
+	defer cancel()
+	args := []string{"-test.failfast"}
+	if o.match != "" {
+		args = append(args, "-test.run", o.match)
+	}
+	cmd := exec.CommandContext(ctx, b.path, args...)
+	ownGroup(cmd)
+	cmd.Dir, cmd.Env = b.home, append(os.Environ(), fmt.Sprintf("MUTATE_GUARD=%d", n))
+	return cmd.Run()
+}
+
+// testBinary is the built tests of a package, and the folder in which they run.
+type testBinary struct{ path, home string }
+
+// buildSwitched builds the tests of packages against the changed package.
+func buildSwitched(ctx context.Context, dir string, p *pkg, tests []string, all []mutant) (built []testBinary, err error) {
+	overlay, err := writeOverlay(dir, p, all)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range tests {
+		home, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", name).Output()
+		if err != nil {
+			return nil, fmt.Errorf("go list %s: %w", name, err)
+		}
+		b := testBinary{filepath.Join(dir, fmt.Sprintf("guards%d.test", i)), strings.TrimSpace(string(home))}
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, name)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build the tests with switches: %w\n%s", err, text)
+		}
+		built = append(built, b)
+	}
+	return built, nil
+}
+
+// writeOverlay writes the package with a switch for each guard, and gives the file that has
+// the go command read it.
+func writeOverlay(dir string, p *pkg, all []mutant) (string, error) {
 	replace := map[string]string{}
-	home = filepath.Dir(p.files[0].abs)
+	home := filepath.Dir(p.files[0].abs)
 	write := func(abs string, text []byte) error {
 		name := filepath.Join(dir, filepath.Base(abs))
 		replace[abs] = name
@@ -194,25 +253,17 @@ func buildSwitched(ctx context.Context, dir string, p *pkg, all []mutant) (binar
 	for _, s := range p.files {
 		if slices.ContainsFunc(all, func(m mutant) bool { return m.source == s }) {
 			if err := write(s.abs, switched(s, all)); err != nil {
-				return "", "", err
+				return "", err
 			}
 		}
 	}
 	if err := write(filepath.Join(home, "zz_guard_switch.go"), fmt.Appendf(nil, switchFile, p.files[0].ast.Name.Name)); err != nil {
-		return "", "", err
+		return "", err
 	}
 	doc, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	overlay := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, doc, 0o600); err != nil {
-		return "", "", err
-	}
-	binary = filepath.Join(dir, "guards.test")
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, p.path)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", "", fmt.Errorf("build the tests with switches: %w\n%s", err, text)
-	}
-	return binary, home, nil
+	return overlay, os.WriteFile(overlay, doc, 0o600)
 }

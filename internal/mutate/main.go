@@ -16,7 +16,8 @@
 //
 //	go run ./internal/mutate -guards -v -files '^engine/check/attack' -run 'TestRules$|TestGuards|TestDrain' ./engine/check
 //
-// Then the tests are built once, with a switch for each condition.
+// Then the tests are built once, with a switch for each condition, and all conditions are tried
+// unless -n draws some of them.
 //
 // A change that no test can notice, because the program does the same, is listed with
 // the reason in equivalent.txt, by the key that is printed when it survives, and counts
@@ -73,7 +74,7 @@ type options struct {
 
 func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	f.IntVar(&o.n, "n", 50, "changes of each package that compile; 0: all")
+	f.IntVar(&o.n, "n", -1, "changes of each package that compile; 0: all; default 50, and all with -guards")
 	f.Uint64Var(&o.seed, "seed", 0, "of the draw; 0: the time")
 	f.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; default the changed one")
 	f.StringVar(&o.match, "run", "", "run these tests only, as of go test")
@@ -97,6 +98,9 @@ func parse(args []string) (o options, err error) {
 	}
 	if o.skip, err = regexp.Compile(*skip); err != nil {
 		return o, fmt.Errorf("-skip: %w", err)
+	}
+	if o.n < 0 && !o.guards {
+		o.n = 50
 	}
 	if o.packages = f.Args(); len(o.packages) == 0 {
 		return o, errors.New("name the packages to change, such as ./storage")
@@ -158,12 +162,12 @@ func (o options) mutatePackage(ctx context.Context, out io.Writer, name string, 
 	for _, key := range known.stale(all, o.guards) {
 		fmt.Fprintf(out, "%s: equivalent.txt lists a change that there is not: %s\n", name, key)
 	}
-	if o.guards {
-		return o.dropGuards(ctx, out, p, all, known)
-	}
 	tests := []string{p.path}
 	if o.tests != "" {
 		tests = strings.Split(o.tests, ",")
+	}
+	if o.guards {
+		return o.dropGuards(ctx, out, p, tests, all, known)
 	}
 	t := tester{o: o, tests: tests}
 	if err := t.baseline(ctx); err != nil {
@@ -178,7 +182,7 @@ func (o options) mutatePackage(ctx context.Context, out io.Writer, name string, 
 		strings.Join(tests, " "),
 		t.took.Round(time.Millisecond),
 	)
-	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	o.shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, m := range all {
 		if o.n > 0 && s.killed+s.survived+s.equivalent >= o.n {
 			break
@@ -190,6 +194,11 @@ func (o options) mutatePackage(ctx context.Context, out io.Writer, name string, 
 	fmt.Fprintf(out, "%s: %d killed (%d by the timeout), %d survived, %d equivalent, %d did not compile: %.1f %%\n",
 		name, s.killed, s.late, s.survived, s.equivalent, s.broken, s.percent())
 	return s, nil
+}
+
+// shuffle brings changes into the order of the seed.
+func (o options) shuffle(n int, swap func(i, j int)) {
+	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(n, swap)
 }
 
 // chosen leaves out what the flags do not want.

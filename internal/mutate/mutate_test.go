@@ -124,6 +124,34 @@ func Forgotten(a int) int { return a * a }
 	}
 }
 
+// TestDrawnGuards: with -n, some of the guards are drawn by the seed and the same ones by the
+// same seed, and -tests names the packages whose tests notice them.
+func TestDrawnGuards(t *testing.T) {
+	module(t, map[string]string{
+		"go.mod": goMod, "a.go": "package a\n\nfunc Within(n int) bool { return n > 1 && n < 9 && n != 5 && n != 7 }\n",
+		"a_test.go":   "package a\n\nimport \"testing\"\n\nfunc Test(t *testing.T) {\n\tif Within(1) {\n\t\tt.Error()\n\t}\n}\n",
+		"b/b_test.go": "package b\n\nimport (\n\t\"example\"\n\t\"testing\"\n)\n\nfunc Test(t *testing.T) {\n\tif a.Within(9) || a.Within(5) || a.Within(7) {\n\t\tt.Error()\n\t}\n}\n",
+	})
+	f := func(want string, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := run(t.Context(), append(append([]string{"-guards", "-v"}, args...), "."), &out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "example: "+want) {
+			t.Errorf("%q: it does not say %q:\n%s", args, want, out.String())
+		}
+		return out.String()
+	}
+	f("1 killed, 3 survived")
+	f("3 killed, 1 survived", "-tests", "./b")
+	f("4 killed, 0 survived", "-tests", ".,./b")
+	one := f("2 killed, 0 survived", "-tests", ".,./b", "-n", "2", "-seed", "7")
+	if again := f("2 killed", "-tests", ".,./b", "-n", "2", "-seed", "7"); again != one {
+		t.Errorf("the same seed draws\n%sand\n%s", one, again)
+	}
+}
+
 // TestBaseline: tests that fail anyway say nothing.
 func TestBaseline(t *testing.T) {
 	module(t, map[string]string{
