@@ -17,14 +17,7 @@ func kindChecker(t *testing.T) func(name string, s *scene.Scene, want string, wo
 	return func(name string, s *scene.Scene, want string, words ...string) {
 		t.Helper()
 		v := scene.Judge(s.Facts(t))
-		sub, protocol := v.SubType, "-"
-		if sub == "" {
-			sub = "-"
-		}
-		if v.Protocol != nil {
-			protocol = *v.Protocol
-		}
-		if got := typeName(v) + " " + sub + " " + protocol; got != want {
+		if got := judgedAs(v); got != want {
 			t.Errorf("%s: %s, want %s (%s)", name, got, want, v.Summary)
 		}
 		for _, w := range words {

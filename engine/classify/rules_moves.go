@@ -203,6 +203,9 @@ func stakeNamed(a *facts.Case) *Opinion {
 	if act != facts.ActStake && act != facts.ActUnstake || len(a.Out)+len(a.In) == 0 {
 		return nil
 	}
+	if act == facts.ActStake && len(a.Out) == 0 {
+		return nil // it staked nothing and was paid something
+	}
 	return &Opinion{Act: act, Frames: []int{a.FrameIndex()}, doubt: verdict.OnlyFunctionName}
 }
 

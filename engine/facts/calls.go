@@ -37,7 +37,7 @@ func (a *Case) TokenCall() bool {
 	if a.Call != nil && a.Call.Act == ActTransfer {
 		return true
 	}
-	n := strings.ToLower(a.Function)
+	n := strings.ReplaceAll(strings.ToLower(a.Function), "repay", "") // of a debt
 	for _, w := range []string{"transfer", "send", "pay", "disperse", "airdrop", "distribute"} {
 		if strings.Contains(n, w) {
 			return true

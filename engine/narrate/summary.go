@@ -592,6 +592,8 @@ func (a *headlineWriter) mintHeadline(verb string, o *classify.Opinion) string {
 		return verb + " " + a.legs(a.In) + " for " + a.legs(a.Out)
 	case len(a.In) > 0:
 		return verb + " " + a.legs(a.In)
+	case len(a.Out) > 0 && o.OnlyCalled:
+		return a.callHeadline() // what it gave neither came into being nor ceased to be
 	case len(a.Out) > 0:
 		return verb + " " + a.partlyBurnt()
 	}
