@@ -42,8 +42,10 @@ func (a *headlineWriter) approvalHeadline() string {
 		}
 		return "Changed token approvals"
 	}
-	s := a.sayGrant(&list[0])
-	s = upperFirst(s)
+	s := upperFirst(a.sayGrant(&list[0]))
+	if owner := list[0].Owner; owner != a.Sender && !facts.Contains(a.Actors, owner) {
+		s = a.Who(owner) + " " + lowerFirst(s) // not the one who acted
+	}
 	if len(list) > 1 {
 		s += " and changed " + api.Count(len(list)-1, "more approval")
 	}

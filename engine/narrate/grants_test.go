@@ -61,8 +61,8 @@ func TestLoweredOfSeveral(t *testing.T) {
 		}
 	}
 	lower := scene.Input("decreaseAllowance(address,uint256)", scene.Friend, int(50e6))
-	f(func(s *scene.Scene) { s.Call(scene.Router, scene.Usdc, 0, lower) }, "Reduced the allowance of 0xf00d…f00d by 50 USDC to 100 USDC")
-	plain := "Allowed 0xf00d…f00d to spend 100 USDC"
+	f(func(s *scene.Scene) { s.Call(scene.Router, scene.Usdc, 0, lower) }, "0x4007…4007 reduced the allowance of 0xf00d…f00d by 50 USDC to 100 USDC")
+	plain := "0x4007…4007 allowed 0xf00d…f00d to spend 100 USDC"
 	f(func(s *scene.Scene) { s.Call(scene.Bot, scene.Usdc, 0, lower) }, plain)
 	f(func(s *scene.Scene) { s.Call(scene.Router, scene.Weth, 0, lower) }, plain)
 	f(func(s *scene.Scene) { s.Call(scene.Router, scene.Usdc, 0, lower).Err = "execution reverted" }, plain)
