@@ -2,10 +2,12 @@ package narrate
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/classify"
+	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -46,12 +48,23 @@ func (a *headlineWriter) unmoved() string {
 	switch {
 	case a.Flow == nil:
 		return ""
+	case a.movedBatch():
+		return ""
 	case len(a.Flow.Transfers) > 0:
 		return "; nobody gained or lost tokens"
 	case a.Flow.Unread:
 		return "; no transfer event was read"
 	}
 	return "; no tokens moved"
+}
+
+// movedBatch reports whether an event tells of a range of NFTs that moved: none of them is a
+// transfer of its own.
+func (a *headlineWriter) movedBatch() bool {
+	return a.Receipt != nil && slices.ContainsFunc(a.Receipt.Logs, func(l ethrpc.Log) bool {
+		_, _, _, _, ok := facts.ReadBatch(&l)
+		return ok
+	})
 }
 
 // callActs say that calls were made and not what they did.
