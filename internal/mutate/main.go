@@ -8,7 +8,8 @@
 //
 // A change is one of: a condition is negated, a comparison or an operator replaced, a
 // statement, a call, a defer, an if or a case removed, a result replaced by nil, zero
-// or its opposite, a number raised by one. Of all changes of a package -n are drawn by
+// or its opposite, a number raised by one or divided by ten, two arguments or fields of one
+// type swapped, a row of a table dropped, a text replaced by the one before it. Of all changes of a package -n are drawn by
 // -seed, which is printed; the same seed draws the same ones.
 //
 // With -guards, the changes are those that drop one condition. So each guard of the rules

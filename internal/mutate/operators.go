@@ -77,10 +77,14 @@ func (p *pkg) mutants(guards bool) (all []mutant) {
 				f.fn = nameOf(d)
 				if d.Body != nil {
 					ast.Inspect(d.Body, visit)
+					if !guards {
+						f.literals(d.Body)
+					}
 				}
 			case *ast.GenDecl:
 				if f.fn = "var"; !guards && (d.Tok == token.CONST || d.Tok == token.VAR) {
 					ast.Inspect(d, f.visit)
+					f.literals(d)
 				}
 			}
 		}
@@ -171,6 +175,11 @@ func (f *finder) visit(n ast.Node) bool {
 			ast.Inspect(s, f.visit)
 		}
 		return false
+	case *ast.CallExpr:
+		f.arguments(n)
+	case *ast.CompositeLit:
+		f.fields(n)
+		f.rows(n)
 	case *ast.BasicLit:
 		f.number(n)
 	case *ast.Ident:
@@ -253,7 +262,7 @@ func opposite(t types.TypeAndValue, text string) string {
 	return ""
 }
 
-// number is raised by one.
+// number is raised by one, and a large one divided by ten.
 func (f *finder) number(n *ast.BasicLit) {
 	if n.Kind != token.INT {
 		return
@@ -261,7 +270,97 @@ func (f *finder) number(n *ast.BasicLit) {
 	v := constant.MakeFromLiteral(n.Value, token.INT, 0)
 	if i, exact := constant.Int64Val(v); exact {
 		f.replace("raise", n.Pos(), n.End(), strconv.FormatInt(i+1, 10))
+		if i >= minScaled {
+			f.replace("scale", n.Pos(), n.End(), strconv.FormatInt(i/10, 10))
+		}
 	}
+}
+
+// minScaled is the least number that is scaled, too: smaller ones are as a rule places and sizes.
+const minScaled = 100
+
+// arguments swaps neighbours of one type in a call.
+func (f *finder) arguments(n *ast.CallExpr) {
+	if t := f.p.info.Types[n.Fun]; t.IsType() {
+		return
+	}
+	for i := 1; i < len(n.Args); i++ {
+		f.swap("swap", n.Args[i-1], n.Args[i])
+	}
+}
+
+// fields swaps the values of neighbours of one type in a literal of a struct.
+func (f *finder) fields(n *ast.CompositeLit) {
+	t := f.p.info.Types[n].Type
+	if t == nil {
+		return
+	}
+	if _, ok := t.Underlying().(*types.Struct); !ok {
+		return
+	}
+	for i := 1; i < len(n.Elts); i++ {
+		f.swap("swap", valueOf(n.Elts[i-1]), valueOf(n.Elts[i]))
+	}
+}
+
+// valueOf is an element of a literal without its key.
+func valueOf(x ast.Expr) ast.Expr {
+	if kv, ok := x.(*ast.KeyValueExpr); ok {
+		return kv.Value
+	}
+	return x
+}
+
+// swap changes two expressions of one type for each other, where their texts differ.
+func (f *finder) swap(what string, x, y ast.Expr) {
+	a, b := f.p.info.Types[x].Type, f.p.info.Types[y].Type
+	if a == nil || b == nil || !types.Identical(types.Default(a), types.Default(b)) || f.text(x) == f.text(y) {
+		return
+	}
+	between := f.s.text[f.p.fset.File(x.End()).Offset(x.End()):f.p.fset.File(y.Pos()).Offset(y.Pos())]
+	f.replace(what, x.Pos(), y.End(), f.text(y)+string(between)+f.text(x))
+}
+
+// rows drops the rows of a table one by one: of a map, or of a list of more than one element.
+func (f *finder) rows(n *ast.CompositeLit) {
+	t := f.p.info.Types[n].Type
+	if t == nil || len(n.Elts) < 2 {
+		return
+	}
+	switch t.Underlying().(type) {
+	case *types.Map, *types.Slice:
+	default:
+		return
+	}
+	for i, x := range n.Elts {
+		from, to := x.Pos(), x.End()
+		if i+1 < len(n.Elts) {
+			to = n.Elts[i+1].Pos()
+		} else {
+			from = n.Elts[i-1].End()
+		}
+		f.replace("drop", from, to, "")
+	}
+}
+
+// literals puts another text of the same declaration, the one before it, in the place of each text.
+func (f *finder) literals(d ast.Node) {
+	var last *ast.BasicLit
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec, *ast.Field:
+			return false
+		case *ast.BasicLit:
+			if n.Kind != token.STRING {
+				return true
+			}
+			if last != nil && f.text(n) != f.text(last) {
+				f.replace("replace", n.Pos(), n.End(), f.text(last))
+			}
+			last = n
+		}
+		return true
+	})
 }
 
 func (f *finder) boolean(n *ast.Ident) {
