@@ -42,7 +42,6 @@ func (l *inspection) absurdArgument() []match {
 				{
 					grade:    decisive,
 					category: api.PrecisionLoss,
-					faulty:   root.To,
 					frames:   []int{0},
 					victims:  []common.Address{root.To},
 					position: facts.Position{Amount: n},

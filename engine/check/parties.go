@@ -200,17 +200,17 @@ func (l *inspection) holdings(a common.Address, k facts.Key) *big.Int {
 	}
 	held := l.Diff.Pre[a].Balance
 	if w := l.Chain.WrappedNative; w != nil {
-		delta, moved := new(big.Int), false
+		delta := new(big.Int)
 		for i := range l.moves {
 			if m := &l.moves[i]; m.Token == *w && m.From != m.To && (m.From == a || m.To == a) {
-				if moved = true; m.To == a {
+				if m.To == a {
 					delta.Add(delta, m.Amount)
 				} else {
 					delta.Sub(delta, m.Amount)
 				}
 			}
 		}
-		if moved && delta.Sign() != 0 {
+		if delta.Sign() != 0 {
 			tokens := l.heldTokens(a, *w, delta)
 			if tokens == nil {
 				return nil

@@ -268,4 +268,14 @@ func TestPulledByEntry(t *testing.T) {
 	if len(c.Result.Findings) != 1 || roles(&c.Result.Findings[0]) != want { // the router is no attacker
 		t.Errorf("%+v, want %s", c.Result.Findings, want)
 	}
+
+	// To an account that gains for the sender, which shows by the outcome alone.
+	root = call("router", run, "dai", calldata("transferFrom(address,address,uint256)", "alice", "thief", 700), take("dai", "alice", "thief", 700), sends("thief", 5))
+	root.Value.SetUint64(5)
+	c = replied(evidenceOf(root), open(run))
+	disjoint(t, c)
+	const given = "arbitrary_call confirmed high: lost alice; faulty router; entered router; gained sender thief"
+	if len(c.Result.Findings) != 1 || roles(&c.Result.Findings[0]) != given {
+		t.Errorf("%+v, want %s", c.Result.Findings, given)
+	}
 }
