@@ -84,6 +84,33 @@ var drainCases = []struct {
 	{"twin: a relayer swaps for the owner, who gets the other token", "", func() *trace.Frame {
 		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", "tool", 1000), pay("usdc", "pool", 990), call("pool", "swap(uint256,uint256,address,bytes)", 0, 5, "alice", pay("weth", "alice", 5)))
 	}},
+	{"twin: a permit without limit, paid out to six", "signed_drain", func() *trace.Frame {
+		return attackBy(all(permit("usdc", "alice", "tool", top(256)), times(6, func(i int) *trace.Frame { return take("usdc", "alice", "p"+string(rune('a'+i)), 100) }))...)
+	}},
+	{"a permit without limit, split among five", "signed_drain!", func() *trace.Frame {
+		return attackBy(all(permit("usdc", "alice", "tool", top(256)), times(5, func(i int) *trace.Frame { return take("usdc", "alice", "p"+string(rune('a'+i)), 100) }))...)
+	}},
+	{"a permit without limit, with a twentieth for another", "signed_drain!", func() *trace.Frame {
+		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", "thief", 950), take("usdc", "alice", "partner", 50))
+	}},
+	{"twin: a permit without limit, with less than a twentieth as a fee", "signed_drain", func() *trace.Frame {
+		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", "thief", 951), take("usdc", "alice", "partner", 49))
+	}},
+	{"a permit without limit for a token, and an NFT with it", "signed_drain!", func() *trace.Frame {
+		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", "tool", 1000), nft("apes", "alice", "tool", 7))
+	}},
+	{"twin: a permit, and what was taken lies in a contract of others", "", func() *trace.Frame {
+		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", "bridge", 1000), call("bridge", "send_1()", view("x", "z()", 1)))
+	}},
+	{"twin: a permit that nobody used", "", func() *trace.Frame {
+		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "bob", "tool", 1000))
+	}},
+	{"twin: a permit of one who has coin for it", "", func() *trace.Frame {
+		return attackBy(permit("usdc", "alice", "tool", top(256)), take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), sends("alice", 5000))
+	}},
+	{"twin: the owner brings the permit and pays", "", func() *trace.Frame {
+		return attackBy(permit("usdc", "sender", "tool", top(256)), take("usdc", "sender", "thief", 800), take("usdc", "sender", "partner", 200))
+	}},
 	{"a permit of the exact amount for one of several owners", "signed_drain!", func() *trace.Frame {
 		return attackBy(permit("usdc", "alice", "tool", top(160)), take("usdc", "alice", "tool", 700), permit("usdc", "bob", "tool", top(160)), take("usdc", "bob", "tool", 900))
 	}},
@@ -154,6 +181,30 @@ var drainCases = []struct {
 	}},
 	{"earlier approvals for several tokens, split alike", "split_takings!", func() *trace.Frame {
 		return attackBy(take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), take("dai", "alice", "thief", 8000), take("dai", "alice", "partner", 2000))
+	}},
+	{"earlier approvals of two owners, each split", "split_takings", func() *trace.Frame {
+		return attackBy(take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), take("usdc", "bob", "thief", 800), take("usdc", "bob", "partner", 200))
+	}},
+	{"twin: earlier approvals of two owners, one of them split", "", func() *trace.Frame {
+		return attackBy(take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), take("usdc", "bob", "thief", 1000))
+	}},
+	{"earlier approvals of three owners, of whom two were split", "split_takings", func() *trace.Frame {
+		return attackBy(take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), take("usdc", "bob", "thief", 800), take("usdc", "bob", "partner", 200), take("usdc", "carol", "thief", 1000))
+	}},
+	{"twin: two collections of one owner", "", func() *trace.Frame {
+		return attackBy(nft("apes", "alice", "thief", 7), nft("punks", "alice", "thief", 9))
+	}},
+	{"twin: the owner of several tokens ran code", "", func() *trace.Frame {
+		return attackBy(take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), take("dai", "alice", "thief", 8000), take("dai", "alice", "partner", 2000), call("alice", "x_1()"))
+	}},
+	{"twin: several tokens by a right of a contract of others", "", func() *trace.Frame {
+		return attackBy(call("shop", "x_1()", take("usdc", "alice", "thief", 800), take("usdc", "alice", "partner", 200), take("dai", "alice", "thief", 8000), take("dai", "alice", "partner", 2000)))
+	}},
+	{"twin: several tokens to six accounts", "", func() *trace.Frame {
+		return attackBy(all(times(6, func(i int) *trace.Frame { return take("usdc", "alice", "p"+string(rune('a'+i)), 100) }), take("dai", "alice", "pa", 8000), take("dai", "alice", "pb", 2000))...)
+	}},
+	{"twin: the taking failed", "", func() *trace.Frame {
+		return attackBy(failing(take("usdc", "alice", "thief", 800)), failing(take("usdc", "alice", "partner", 200)), failing(take("dai", "alice", "thief", 8000)))
 	}},
 	{"twin: a subscription charges several owners, with a fee", "", func() *trace.Frame {
 		return attackBy(take("usdc", "alice", "merchant", 97), take("usdc", "alice", "platform", 3), take("usdc", "bob", "merchant", 97), take("usdc", "bob", "platform", 3))

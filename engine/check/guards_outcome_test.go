@@ -34,6 +34,12 @@ func TestOutcomeGuards(t *testing.T) {
 	f("", attackBy(deposit(1000), call("vault", "get_1()", pay("dai", "alice", 1500))))           // to somebody else
 	f("", attackBy(call("shop", "put_1()", take("dai", "alice", "vault", 1000)), withdraw(1500))) // by somebody else
 	f("", attackBy(deposit(1500), withdraw(1500)))
+	f("x", attackBy(deposit(100000), withdraw(102001)))
+	f("s", attackBy(deposit(100000), withdraw(102000)))
+	f("", attackBy(call("vault", "put_1(uint256)", take("dai", "tool", "vault", 0)), withdraw(1500))) // nothing was put in
+	f("", attackBy(call("vault", "put_1(uint256)", take("mkr", "tool", "vault", 1000)), withdraw(1500)))
+	f("", attackBy(withdraw(1500), deposit(1000), withdraw(900))) // the most was taken first
+	f("", attackBy(call("bank", "repayBorrow(uint256)", 1), deposit(1000), withdraw(1500)))
 
 	both := func(a, b int) *trace.Frame {
 		return call("pool", "odd_1()", pay("dai", "tool", a), pay("mkr", "tool", b))
@@ -113,6 +119,7 @@ func TestOutcomeGuards(t *testing.T) {
 	tip := sends("miner", 9000)
 	f("x", attackBy(all(theft, sold, tip)...))
 	f("", attackBy(all(theft, sold)...))
+	f("", attackBy(all(theft, swapped("pool", "mkr", 5000, "dai", 900), tip)...))                        // no coin was earned
 	f("", attackBy(all(call("vault", "x_1()", take("usd", "tool", "vault", 500)), theft, sold, tip)...)) // something was given
 	f("", attackBy(all(call("router", "y_1()", call("vault", "give_1()", pay("mkr", "router", 5000)), pay("mkr", "tool", 5000)), sold, tip)...))
 	f("", attackBy(all(theft, pay("mkr", "pool", 5000), call("pool", "swap(uint256,uint256,address,bytes)", 0, 900, "tool", 0x80, 0, sends("tool", 10000, view("x", "z()", 1))), sends("tool", 9000))...))

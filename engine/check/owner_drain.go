@@ -126,7 +126,7 @@ func (l *inspection) follow(v *victim) {
 				v.takers = append(v.takers, t)
 			}
 		}
-		v.split = v.split || len(taken) > 1 && len(taken) <= maxTakers && minor >= minorShare
+		v.split = v.split || len(taken) <= maxTakers && minor >= minorShare
 	}
 }
 

@@ -124,6 +124,7 @@ func TestInflatedShares(t *testing.T) {
 // TestPaidTwice: a contract that was entered again paid twice what it had booked.
 func TestPaidTwice(t *testing.T) {
 	slot := crypto.Keccak256Hash(account("tool"), make([]byte, 32))
+	term := ""
 	f := func(want string, before, after int64, inside ...*trace.Frame) {
 		t.Helper()
 		ev := evidenceOf(attackBy(inside...))
@@ -131,7 +132,7 @@ func TestPaidTwice(t *testing.T) {
 			return &ethrpc.Account{Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(n))}}
 		}
 		ev.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{who("vault"): at(before)}, Post: map[common.Address]*ethrpc.Account{who("vault"): at(after)}}
-		findingOf(t, assemble.Build(ev), api.Reentrancy, "", want)
+		findingOf(t, assemble.Build(ev), api.Reentrancy, term, want)
 	}
 	again := func(n uint64) *trace.Frame {
 		return call("vault", "leave_1()", sends("tool", n, call("vault", "leave_1()", sends("tool", n))))
@@ -146,6 +147,16 @@ func TestPaidTwice(t *testing.T) {
 	f(robbed, 5, 5, put(500), again(500))
 	f("", 5, 5, put(1000), again(500)) // no more than it put in
 	f(robbed, 5, 5, put(999), again(500))
+
+	term = "sent(" // what was booked, not the outcome alone
+	f(robbed, 500, 0, again(500))
+	f("", 500, 0, pay("mkr", "vault", 5), again(500)) // for shares
+	f(robbed+" bank", 500, 0, pay("mkr", "bank", 5), again(500))
+	f("", 1000, 0, again(500)) // all that was paid is booked
+	f("", 500, 0, call("vault", "leave_1()", sends("tool", 500, call("vault", "other_1()", sends("tool", 500)))))
+	f("", 500, 0, call("vault", "leave_1()", sends("tool", 500, failing(call("vault", "leave_1()", sends("tool", 500))))))
+	f("", 500, 0, call("vault", "leave_1()", sends("tool", 500, call("vault", "leave_1()", sends("alice", 500)))))
+	f("", 500, 0, call("vault", "leave_1()", sends("alice", 500, call("vault", "leave_1()", sends("alice", 500)))))
 }
 
 // TestPaidForNoShares: three withdrawals that took no shares are no rounding by chance.

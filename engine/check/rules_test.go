@@ -97,7 +97,9 @@ func TestRules(t *testing.T) {
 	f("", attackBy(pull(), pay("mkr", "alice", 300)))                                                                        // she is paid
 	f("", attackBy(call("router", "run_9(bytes)", args[4:], view("signer", "x()", 1), take("dai", "alice", "sender", 700)))) // she signed
 	f("pull_named!", attackBy(call("router", "run_9(address)", "alice", take("dai", "alice", "sender", 700))))
-	f("", attackBy(call("router", "run_9()", take("dai", "alice", "sender", 700))))    // nobody named her
+	f("", attackBy(call("router", "run_9()", take("dai", "alice", "sender", 700))))                                           // nobody named her
+	f("", attackBy(call("router", "run_9(address)", "alice", call("tool", "back_1()", take("dai", "alice", "sender", 700))))) // by the tool's own right
+	f("", attackBy(call("router", "run_9(address)", "alice", take("dai", "alice", "sender", 0))))
 	f("", call("router", "run_9(address)", "alice", take("dai", "alice", "bob", 700))) // no contract of the sender's own
 	f("", attackBy(take("dai", "alice", "sender", 700)))                               // the tool's own right
 	trade := func(name string) *trace.Frame {

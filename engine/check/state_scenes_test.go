@@ -142,6 +142,7 @@ func TestChosenCall(t *testing.T) {
 	f(stolen, attackBy(chosen(700, recovers("sender")))) // the thief did
 	f("", attackBy(chosen(700, view("alice", "isValidSignature(bytes32,bytes)", 1, 1, 2))))
 	f(stolen, attackBy(chosen(700, view("bob", "isValidSignature(bytes32,bytes)", 1, 1, 2))))
+	f(stolen, attackBy(chosen(700, view("alice", "nonce_1()", 1)))) // asked, but not whether she signed
 	failed := recovers("alice")
 	failed.Err = "out of gas"
 	f(stolen, attackBy(chosen(700, failed)))                                 // nothing was recovered

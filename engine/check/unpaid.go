@@ -71,7 +71,7 @@ func (l *inspection) tookMore(v common.Address, k facts.Key) (match, bool) {
 			last = i
 		}
 	}
-	if last < 0 || back.Cmp(in) <= 0 {
+	if back.Cmp(in) <= 0 {
 		return match{}, false
 	}
 	h := match{
@@ -214,7 +214,7 @@ func (l *inspection) poolRobbed() (out []match) {
 // freshUnpaid: an established contract paid one that was created in this transaction and
 // so cannot have had a claim, and has nothing for it.
 func (l *inspection) freshUnpaid() (out []match) {
-	if len(l.f.Fresh) == 0 || !l.gained || l.oldDebt {
+	if !l.gained || l.oldDebt {
 		return nil
 	}
 	for i := range l.f.LossCandidates {
@@ -361,26 +361,21 @@ func (l *inspection) paidIn(call int, k facts.Key) bool {
 func (l *inspection) mintedSale() (out []match) {
 	for i := range l.f.Trades {
 		t := &l.f.Trades[i]
-		if t.Paid == (facts.Key{}) || !l.f.Counts(t.Paid) || !l.gained {
+		if t.Paid == (facts.Key{}) || !l.f.Counts(t.Paid) || !l.gained || !l.emptied(t) {
 			continue
 		}
-		custom := l.customCall(t.Paid.Token, t.ExternalCall)
-		if emptied := l.emptied(t); emptied || custom >= 0 {
-			h := match{
-				grade:    suspicious,
-				category: api.AccessControl,
-				faulty:   t.Paid.Token,
-				victims:  []common.Address{t.Pool},
-				calls:    []int{t.ExternalCall},
-				position: facts.Position{Key: t.Paid, Amount: t.In},
-			}
-			if custom >= 0 && emptied {
-				h.grade, h.calls = decisive, []int{custom, t.ExternalCall}
-			}
-			if emptied {
-				out = append(out, h)
-			}
+		h := match{
+			grade:    suspicious,
+			category: api.AccessControl,
+			faulty:   t.Paid.Token,
+			victims:  []common.Address{t.Pool},
+			calls:    []int{t.ExternalCall},
+			position: facts.Position{Key: t.Paid, Amount: t.In},
 		}
+		if custom := l.customCall(t.Paid.Token, t.ExternalCall); custom >= 0 {
+			h.grade, h.calls = decisive, []int{custom, t.ExternalCall}
+		}
+		out = append(out, h)
 	}
 	return out
 }
@@ -407,16 +402,15 @@ func (l *inspection) customCall(token common.Address, before int) int {
 	return -1
 }
 
-// emptied reports whether a trade took more than 80 % of what the pool said to have.
+// emptied reports whether a trade that sold a token took more than 80 % of what the pool said to
+// have.
 func (l *inspection) emptied(t *facts.Trade) bool {
-	word := 0
-	if t.Got.Token.Cmp(t.Paid.Token) > 0 {
-		word = 1
+	got, word := t.Got.Token, 0
+	if t.Got == (facts.Key{}) {
+		got = l.wrapped()
 	}
-	if t.Got == (facts.Key{}) && l.wrapped().Cmp(t.Paid.Token) > 0 || t.Paid == (facts.Key{}) && t.Got.Token.Cmp(l.wrapped()) > 0 {
+	if got.Cmp(t.Paid.Token) > 0 {
 		word = 1
-	} else if t.Paid == (facts.Key{}) {
-		word = 0
 	}
 	end := l.f.End[l.f.ExternalCalls[t.ExternalCall].Frame]
 	for i := range end {
