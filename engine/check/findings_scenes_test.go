@@ -22,7 +22,7 @@ import (
 // cast are the names that accounts of the scenes of findings have.
 var cast = []string{
 	"sender", "tool", "alice", "bob", "carol", "vault", "bank", "router", "pool", "market", "lender", "thief", "partner", "lure", "token", "mkr",
-	"dai", "usdc", "safe", "miner", "part", "second", "first", "pair",
+	"dai", "usdc", "safe", "miner", "part", "second", "first", "pair", "apes", "other", "usd",
 }
 
 // named are accounts by their names in a scene.
