@@ -40,12 +40,12 @@ func (l *inspection) drains() (out []verdict.Risk) {
 	seen := map[common.Address]bool{}
 	for i := range l.moves {
 		a, k := l.moves[i].From, l.moves[i].Key
-		if seen[a] || a == (common.Address{}) || l.party(a) || !l.party(l.moves[i].To) || k.NFT || k.ID != "" || !l.code(a) {
+		if seen[a] || l.party(a) || !l.party(l.moves[i].To) || k.NFT || k.ID != "" || !l.code(a) {
 			continue
 		}
 		lost := new(big.Int).Neg(l.net(a, k))
 		had := l.holdings(a, k)
-		if lost.Sign() <= 0 || had == nil || had.Sign() <= 0 ||
+		if had == nil || had.Sign() <= 0 ||
 			new(big.Int).Mul(lost, big.NewInt(100)).Cmp(new(big.Int).Mul(had, big.NewInt(drainedPart))) < 0 {
 			continue
 		}
@@ -89,8 +89,7 @@ func (l *inspection) code(a common.Address) bool {
 }
 
 func (l *inspection) checkDrained() verdict.Outcome {
-	switch {
-	case l.Diff == nil:
+	if l.Diff == nil {
 		return ruled(verdict.NotChecked, verdict.WhyHoldingsUnknown)
 	}
 	return ruled(verdict.Clean, verdict.WhyNotDrained)

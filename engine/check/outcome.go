@@ -357,7 +357,7 @@ const maxAttackers = 8
 // or a token.
 func (l *inspection) entryPoint(h *match) common.Address {
 	for _, d := range h.calls {
-		if d >= 0 && l.custom(d) {
+		if l.custom(d) {
 			return l.f.ExternalCalls[d].Target
 		}
 	}
@@ -398,7 +398,7 @@ func (l *inspection) delegates(of ...common.Address) (out []api.Addr) {
 // evidence lists the external calls that decide, the frames, and what the victim paid.
 func (l *inspection) evidence(h *match, victim common.Address) (out []verdict.Evidence) {
 	for _, d := range h.calls {
-		if d >= 0 && len(out) < 3 {
+		if len(out) < 3 {
 			out = append(out, l.dealt(d))
 		}
 	}
@@ -455,7 +455,7 @@ func (l *inspection) movement(m *facts.Move) verdict.Evidence {
 // places are the paths of the frames that decide.
 func (l *inspection) places(h *match) (out verdict.List) {
 	for _, d := range h.calls {
-		if d >= 0 && len(out) < 4 {
+		if len(out) < 4 {
 			out = append(out, l.at(l.callFrame(d)))
 		}
 	}

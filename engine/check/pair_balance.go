@@ -31,7 +31,7 @@ var _ = register(&Check{
 func (l *inspection) callsTo(sel evmsig.Selector) (out map[common.Address][]int, order []common.Address) {
 	out = map[common.Address][]int{}
 	for i := range l.f.ExternalCalls {
-		if d := &l.f.ExternalCalls[i]; d.Selector == sel && len(l.callFrame(i).Input) >= 4 {
+		if d := &l.f.ExternalCalls[i]; d.Selector == sel {
 			if out[d.Target] == nil {
 				order = append(order, d.Target)
 			}

@@ -178,9 +178,6 @@ func mapped(holder common.Address) []common.Hash {
 
 // credit is the slot that a contract keeps for a holder and that changed.
 func (l *inspection) credit(contract, holder common.Address) (slot common.Hash, pre, post *big.Int, ok bool) {
-	if l.Diff == nil || l.Diff.Pre[contract] == nil && l.Diff.Post[contract] == nil {
-		return
-	}
 	for _, s := range mapped(holder) {
 		if a, b, has := l.slotOf(contract, s); has && a != b {
 			return s, a.Big(), b.Big(), true

@@ -165,18 +165,19 @@ func (l *inspection) flashVote() (out []match) {
 // largest is the position of a list that is worth most where that can be told, else its
 // first.
 func (l *inspection) largest(list []facts.Position) (best facts.Position) {
-	for i, p := range list {
-		if i == 0 || l.worthMore(p, best) {
+	for _, p := range list {
+		if l.worthMore(p, best) {
 			best = p
 		}
 	}
 	return best
 }
 
-// worthMore reports whether prices tell that one position is worth more than another.
+// worthMore reports whether prices tell that one position is worth more than another, which may be
+// none.
 func (l *inspection) worthMore(p, q facts.Position) bool {
-	if p.Amount == nil || q.Amount == nil {
-		return p.Amount != nil
+	if q.Amount == nil {
+		return true
 	}
 	x, y := l.worth(p.Key, p.Amount), l.worth(q.Key, q.Amount)
 	return x != nil && (y == nil || x.Cmp(y) > 0)
