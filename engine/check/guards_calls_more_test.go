@@ -50,7 +50,13 @@ func TestMovedRateGuards(t *testing.T) {
 	f("", push, lend(short))                                                                      // no number
 	f("", push, call("bank", "use_1()", read), call("bank", "pay_1()", pay("dai", "tool", 5000))) // paid in another call
 	f("", push, call("bank", "use_1()", read, pay("dai", "tool", 0)), lend())
-	f("", push, lend(view("oracle", "decimals()", 1060)))
+	for _, fn := range []string{ // that say nothing of a price
+		"allowance(address,address)", "decimals()", "symbol()", "name()", "owner()", "token0()", "token1()", "nonces(address)",
+		"supportsInterface(bytes4)", "isValidSignature(bytes32,bytes)", "asset()",
+	} {
+		c := replied(evidenceOf(attackBy(push, lend(view("oracle", fn, 1060)))), reply{fn, word(big.NewInt(1000))})
+		findingOf(t, c, api.PriceManipulation, "output(", "")
+	}
 	f("", push, lend(view("oracle", "balanceOf(address)", 1060, "bank")))
 	f("", push, lend(view("oracle", "balanceOf(address)", 1060, "pool")))
 	f("", push, lend(read), call("bank", "back_1()", take("dai", "tool", "bank", 5000))) // given back
@@ -72,6 +78,7 @@ func TestFlashCallbacks(t *testing.T) {
 	// Each callback by its signature: what the table holds of it is not asked.
 	for _, fn := range []string{
 		"onFlashLoan(address,address,uint256,uint256,bytes)",
+		"onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)",
 		"executeOperation(address[],uint256[],uint256[],address,bytes)",
 		"executeOperation(address,uint256,uint256,address,bytes)",
 		"receiveFlashLoan(address[],uint256[],uint256[],bytes)",

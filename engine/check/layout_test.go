@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/engine/assemble"
 	"txlens/engine/facts"
 	"txlens/engine/trace"
+	"txlens/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -285,6 +287,8 @@ func TestDebtsOfLayout(t *testing.T) {
 	f("bank", attackBy(call("bank", "repay(address,uint256,uint256,address)", "mkr", 1, 1, "alice")))
 	f("bank", attackBy(call("bank", "liquidateBorrow(address,uint256,address)", "alice", 1, "mkr")))
 	f("", attackBy(failing(call("bank", "repayBorrow(uint256)", 1))))
+	f("bank", attackBy(call("bank", "seize(address,address,uint256)", "alice", "alice", 1)))
+	f("", attackBy(call("bank", "seize(address,address,uint256)", "tool", "alice", 1)))
 	f("", attackBy(call("bank", "deposit(uint256)", 1)))
 	f("", attackBy(call("bank", "borrow(uint256)", 1), call("bank", "repayBorrow(uint256)", 1)))
 	f("bank", attackBy(call("bank", "repayBorrow(uint256)", 1), call("bank", "borrow(uint256)", 1))) // opened after
@@ -316,4 +320,34 @@ func TestSignedOfLayout(t *testing.T) {
 	f("alice "+right+" for tool usdc 700", attackBy(told))
 	other := emits(call("usdc", permit2612, "alice", "tool", 700, 9999999, 27, 1, 2), "Approval(address,address,uint256)", []string{"bob", "tool"}, 700)
 	f("", attackBy(other))
+}
+
+// TestNegligibleReturn: what a loser has got counts for nothing below 1 % of what it lost, at prices
+// that hold for years, on both sides of them.
+func TestNegligibleReturn(t *testing.T) {
+	f := func(want bool, chain uint64, inside ...*trace.Frame) {
+		t.Helper()
+		l := assemble.Build(recorded.OfTree(chain, "0x"+strings.Repeat("12", 32), treeOf(attackBy(inside...)))).Case.Layout()
+		if got := l.Robbed(who("vault")) != nil; got != want {
+			t.Errorf("lost %v, want %v", got, want)
+		}
+	}
+	dollars := func(n int) *trace.Frame { return call("vault", "get_1()", pay("realUSDC", "tool", n)) }
+	coin := func(n uint64) *trace.Frame { return call("vault", "get_1()", sends("tool", n)) }
+	paid := func(n int) *trace.Frame { return pay("realUSDC", "vault", n) }
+	const million, ether = 1_000_000, 1_000_000_000_000_000_000
+	// A thousand dollars for coin of which one is worth 6,000 at most.
+	f(true, 1, dollars(1000*million), sends("vault", ether/6000*10-1_000_000))
+	f(false, 1, dollars(1000*million), sends("vault", ether/6000*10+1_000_000))
+	// A coin, which is worth 80 at least, for dollars.
+	f(true, 1, coin(ether), paid(799_999))
+	f(false, 1, coin(ether), paid(800_000))
+	// For dollars.
+	f(true, 1, dollars(1000*million), paid(0), pay("mkr", "vault", 100)) // dust
+	f(false, 1, dollars(1000*million), pay("mkr", "vault", 101))         // of which no price is known
+	f(false, 1, dollars(1000*million), nft("apes", "tool", "vault", 1))
+	// BNB: 10 at least, 1,500 at most; another coin has no price.
+	f(true, 56, coin(ether), pay("busd", "vault", 99_000_000_000_000_000))
+	f(false, 56, coin(ether), pay("busd", "vault", 100_000_000_000_000_000))
+	f(false, 137, coin(ether), sends("vault", 1), pay("mkr", "vault", 101))
 }

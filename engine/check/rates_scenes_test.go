@@ -77,6 +77,11 @@ func TestPriceFlag(t *testing.T) {
 	f(true, at(1000, 1000), at(1051, 1000), reads("bank", "pair"))
 	f(false, at(1000, 1000), at(1050, 1000), reads("bank", "pair"))
 	f(true, at(1000, 1000), at(1000, 1051), reads("bank", "pair"))
+	for _, fn := range []string{"getReserves()", "slot0()", "observe(uint32[])"} {
+		f(true, at(1000, 1000), at(1200, 1000), call("bank", "use_1()", view("pair", fn, 5)))
+		f(false, at(1000, 1000), at(1200, 1000), call("bank", "use_1()", failing(view("pair", fn, 5))))
+		f(false, at(1000, 1000), at(1200, 1000), call("bank", "use_1()", call("pair", fn)))
+	}
 	f(false, at(1000, 1000), at(1200, 1000))                         // nobody read it
 	f(false, at(1000, 1000), at(1200, 1000), reads("bank", "other")) // of another pair
 	f(false, at(1000, 1000), at(1200, 1000), view("pair", "getReserves()", 5))

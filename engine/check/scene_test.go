@@ -30,6 +30,7 @@ var places = map[string]common.Address{
 	"phisher":  common.HexToAddress("0xffe1b64007635ea9164f3a96d2ca10823561fbf7"), // that a list reports
 	"listed":   common.HexToAddress("0x098b716b8aaf21512996dc57eb0615e2383e2f96"), // under sanctions
 	"signer":   common.BytesToAddress([]byte{1}),
+	"busd":     common.HexToAddress("0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"), // a stablecoin of BNB Chain with 18 decimals
 	"realUSDC": common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), // a stablecoin of the lists
 }
 

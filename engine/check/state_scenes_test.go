@@ -98,11 +98,15 @@ func TestOpenMint(t *testing.T) {
 	boss, anybody := reply{"owner()", account("boss")}, open(mint)
 	plain := attackBy(all(minting("mkr", mint, "tool"), sale)...)
 	f("access_control confirmed low: lost pool; faulty mkr; gained sender tool", plain, boss, anybody)
-	f("", plain, boss, reply{mint, nil})                       // only some may mint
-	f("", plain, boss)                                         // who may is not known
-	f("", plain, anybody)                                      // whether it has an owner is not known
-	f("", plain, reply{"owner()", account("zero")}, anybody)   // it has none, and may be meant so
-	f("", plain, reply{"owner()", account("sender")}, anybody) // the sender's own token
+	for _, fn := range []string{"mint(uint256)", "mintTo(address,uint256)"} {
+		f("access_control confirmed low: lost pool; faulty mkr; gained sender tool", attackBy(all(minting("mkr", fn, "tool"), sale)...), boss, open(fn))
+	}
+	f("access_control confirmed low: lost pool; faulty mkr; gained sender tool", attackBy(all(minting("mkr", mint, "tool", take("usd", "tool", "mkr", 0)), sale)...), boss, anybody) // for nothing
+	f("", plain, boss, reply{mint, nil})                                                                                                                                             // only some may mint
+	f("", plain, boss)                                                                                                                                                               // who may is not known
+	f("", plain, anybody)                                                                                                                                                            // whether it has an owner is not known
+	f("", plain, reply{"owner()", account("zero")}, anybody)                                                                                                                         // it has none, and may be meant so
+	f("", plain, reply{"owner()", account("sender")}, anybody)                                                                                                                       // the sender's own token
 	f("", plain, reply{"owner()", nil}, anybody)
 	f("", plain, reply{"owner()", []byte{1}}, anybody)                                                                               // no address
 	f("", attackBy(all(call("boss", "x_1()", call("mkr", "y_1()")), minting("mkr", mint, "tool"), sale)...), boss, anybody)          // the owner takes part
