@@ -299,7 +299,13 @@ func TestDrainAsksForBalance(t *testing.T) {
 	}
 	f(1000, api.TypeExploit, false) // all of it
 	f(1040, api.TypeExploit, false)
-	f(20000, "", false) // the first payment of a subscription
+	f(20000, "", false)                                            // the first payment of a subscription
+	for _, collection := range []string{"apes", "punks", "lure"} { // an NFT has no balance that tells
+		both := built(attackBy(permit("usdc", "alice", "tool", word(big.NewInt(1000))), take("usdc", "alice", "tool", 1000), nft(collection, "alice", "tool", 7)))
+		if q := both.Triage.Questions; len(q) != 1 || q[0].To != who("usdc") {
+			t.Errorf("with an NFT of %s: questions %+v", collection, q)
+		}
+	}
 	if _, s := graded(open); !s || !strings.HasPrefix(open.Result.Summary, "Possible drain of ") {
 		t.Errorf("without the balance: suspicious %v, %q", s, open.Result.Summary)
 	}
@@ -319,6 +325,7 @@ func TestPoisoningBatch(t *testing.T) {
 	fake := func(from, to string, n int) *trace.Frame { return take("fake", from, to, n) }
 	f(true, fake("a", "x", 500), fake("b", "y", 700), fake("c", "z", 900))
 	f(true, fake("a", "x", 500), fake("a", "y", 700), fake("b", "z", 900), fake("c", "w", 900))
+	f(true, fake("a", "x", 500), fake("b", "y", 700), fake("c", "z", 900), sends("miner", 5))           // for the builder
 	f(false, fake("a", "x", 500), fake("b", "y", 700))                                                  // two are no batch
 	f(false, fake("a", "x", 500), fake("b", "x", 700), fake("c", "x", 900))                             // all to one
 	f(false, pay("fake", "x", 500), pay("fake", "y", 500), pay("fake", "z", 500))                       // an airdrop of the sender's

@@ -29,7 +29,7 @@ func (l *inspection) flashLoans() (out []verdict.Risk) {
 			continue
 		}
 		lending := c.Parent
-		for lending != nil && (lending.To != c.From || lending.Kind != trace.Call) {
+		for lending != nil && lending.Kind != trace.Call { // a proxy of the lender runs the code of another
 			lending = lending.Parent
 		}
 		if lending == nil {

@@ -65,7 +65,8 @@ func TestOutcomeGuards(t *testing.T) {
 	f("", creates("tool", all(call("bank", "buy_1()", pay("mkr", "tool", 6000), take("dai", "tool", "bank", 600)), sale)...))
 	f("x", creates("tool", all(call("bank", "buy_1()", pay("mkr", "alice", 6000)), sale)...))
 	f("x", creates("tool", all(call("bank", "buy_1()", pay("usd", "tool", 6000)), sale)...))
-	f("", creates("tool", all(creates("mkr"), sale)...)) // a launch of its own token
+	f("", creates("tool", all(creates("mkr"), sale)...))                                                                            // a launch of its own token
+	f("x", creates("tool", all(moved(call("mkr", "mint_1()", take("mkr", "tool", "vault", 7000)), "zero", "tool", 6000), sale)...)) // it gave nothing else for it
 	f("x", creates("tool", all(minted("mkr", "tool", 6000), sale)...))
 	paid := call("mkr", "mint_1()", take("usd", "tool", "mkr", 700))
 	f("", creates("tool", all(call("usd", "x_1()"), moved(paid, "zero", "tool", 6000), sale)...)) // minted for a price

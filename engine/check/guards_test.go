@@ -96,7 +96,10 @@ func TestUnbackedSales(t *testing.T) {
 	f("emptied_by_custom_mint", sale(call("x", "gift_1()"), 1000)) // its source is not shown
 	f("emptied_by_custom_mint", sale(call("mkr", "approve(address,uint256)", "pool", 5), 1000))
 	f("emptied_by_custom_mint", sale(call("mkr", "gift_1()", take("usd", "tool", "mkr", 500)), 1000)) // paid for
-	f("", sale(free, 800))                                                                            // more than the pool told to have
+	short := reserves("pool", "mkr", 90000, "dai", 1000)
+	short.Output = short.Output[:16]
+	f("", attackBy(all(free, short, swapped("pool", "mkr", 5000, "dai", 900))...)) // no reserves
+	f("", sale(free, 800))                                                         // more than the pool told to have
 	f("", attackBy(all(creates("mkr"), free, reserves("pool", "mkr", 90000, "dai", 1000), swapped("pool", "mkr", 5000, "dai", 900))...))
 	f("", attackBy(all(free, reserves("pool", "mkr", 90000, "dai", 1000), swapped("pool", "mkr", 5000, "dai", 900), pay("dai", "lost", 0), call("bank", "pay_1()", take("dai", "tool", "bank", 900)))...)) // no gain
 	late := all(reserves("pool", "mkr", 90000, "dai", 1000), swapped("pool", "mkr", 5000, "dai", 900), free)

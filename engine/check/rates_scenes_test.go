@@ -173,6 +173,24 @@ func TestPaidForNoShares(t *testing.T) {
 			return emits(x, "Withdraw(address,address,address,uint256,uint256)", []string{"tool", "tool", "tool"}, 500, shares[i])
 		})...)), api.PrecisionLoss, "", want)
 	}
+	told, to := 500, "tool"
+	g := func(want bool) {
+		t.Helper()
+		c := built(attackBy(times(3, func(i int) *trace.Frame {
+			x := call("vault", "withdraw(uint256)", i, pay("dai", to, 500))
+			return emits(x, "Withdraw(address,address,address,uint256,uint256)", []string{"tool", "tool", "tool"}, told, 0)
+		})...))
+		if got := found(c, api.PrecisionLoss, "arg(") != nil; got != want {
+			t.Errorf("told %d, paid to %s: %v, want %v", told, to, got, want)
+		}
+	}
+	g(true)
+	told = 400 // not what was paid
+	g(false)
+	told = 0
+	g(false)
+	told, to = 500, "alice"
+	g(false)
 	f("precision_loss confirmed low: lost vault; faulty vault; gained sender tool", 0, 0, 0)
 	f("", 0, 0)
 	f("", 0, 0, 1)

@@ -144,6 +144,8 @@ func TestRules(t *testing.T) {
 	}
 	f("fake_input!", fake("tool", pay("dai", "tool", 900)))
 	f("", fake("dai", pay("dai", "tool", 900)))
+	f("", attackBy(call("vault", "swap_9(address)", "tool", view("tool", "price_1()", 5), pay("dai", "tool", 900))))                            // what no token answers
+	f("", attackBy(call("vault", "swap_9(address)", "tool", failing(view("tool", "balanceOf(address)", 5, "vault")), pay("dai", "tool", 900)))) // it did not answer
 
 	// Views that jump.
 	price := func(n int) *trace.Frame { return call("vault", "use_1()", view("oracle", "price_1()", n)) }

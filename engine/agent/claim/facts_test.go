@@ -330,3 +330,23 @@ func TestVerdictReferences(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestOwnAccounts: the account for which the sender acted is the party's own, but where the cause is
+// that its own rights were used against it.
+func TestOwnAccounts(t *testing.T) {
+	c := exploitCase(t)
+	ix := NewIndex(c)
+	f := func(cause api.Category, actor common.Address, want bool) {
+		t.Helper()
+		c.Case.Actor = actor
+		if got := ix.own(cause)[api.AddrOf(actor)]; got != want {
+			t.Errorf("%s, %s: %v, want %v", cause, actor, got, want)
+		}
+	}
+	owner := common.Address(addr(vault))
+	f(api.Reentrancy, owner, true)
+	for _, cause := range []api.Category{api.PhishingApproval, api.SignatureVerification, api.AccountAbstraction} {
+		f(cause, owner, false)
+		f(cause, c.Case.Sender, true)
+	}
+}
