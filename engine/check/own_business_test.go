@@ -21,6 +21,14 @@ func executed(safe string, inside ...*trace.Frame) *trace.Frame {
 	return emits(f, "ExecutionSuccess(bytes32,uint256)", nil, 1, 0)
 }
 
+// operated is the operation of an account of ERC-4337, which the sender bundled.
+func operated(account string, inside ...*trace.Frame) *trace.Frame {
+	const handle = "handleOps((address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)[],address)"
+	f := call("entrypoint", handle, 0x40, "sender", 0)
+	f.Children = inside
+	return emits(f, "UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)", []string{"operation", account, "zero"}, 1, 1, 0, 0)
+}
+
 // TestOwnBusiness: a Safe whose owners signed what it does gives its assets away; another
 // wallet whose order is filled for nothing by a stranger loses them.
 func TestOwnBusiness(t *testing.T) {
@@ -32,6 +40,9 @@ func TestOwnBusiness(t *testing.T) {
 	}
 	f("signed_order!", attackBy(fill("wallet", "tool")))
 	f("", attackBy(fill("wallet", "tool", sends("wallet", 5000)))) // paid
+	f("", operated("wallet", fill("wallet", "carol")))
+	f("", operated("wallet", fill("wallet", "sender")))
+	f("signed_order!", operated("other", fill("wallet", "sender"))) // the operation of another
 	f("", executed("safe", fill("safe", "sender")))
 	f("", executed("safe", fill("safe", "carol")))
 	f("", executed("safe", take("dai", "safe", "thief", 800), take("dai", "safe", "partner", 200), take("usdc", "safe", "thief", 800))) // a payroll of its own

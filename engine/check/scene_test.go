@@ -25,13 +25,14 @@ func who(name string) common.Address {
 
 var places = map[string]common.Address{
 	"weth": common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"), "zero": {},
-	"balancer": common.HexToAddress("0xBA12222222228d8Ba445958a75a0704d566BF2C8"),
-	"permit2":  common.HexToAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"),
-	"phisher":  common.HexToAddress("0xffe1b64007635ea9164f3a96d2ca10823561fbf7"), // that a list reports
-	"listed":   common.HexToAddress("0x098b716b8aaf21512996dc57eb0615e2383e2f96"), // under sanctions
-	"signer":   common.BytesToAddress([]byte{1}),
-	"busd":     common.HexToAddress("0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"), // a stablecoin of BNB Chain with 18 decimals
-	"realUSDC": common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), // a stablecoin of the lists
+	"balancer":   common.HexToAddress("0xBA12222222228d8Ba445958a75a0704d566BF2C8"),
+	"permit2":    common.HexToAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"),
+	"phisher":    common.HexToAddress("0xffe1b64007635ea9164f3a96d2ca10823561fbf7"), // that a list reports
+	"listed":     common.HexToAddress("0x098b716b8aaf21512996dc57eb0615e2383e2f96"), // under sanctions
+	"signer":     common.BytesToAddress([]byte{1}),
+	"entrypoint": common.HexToAddress("0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789"), // of ERC-4337
+	"busd":       common.HexToAddress("0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"), // a stablecoin of BNB Chain with 18 decimals
+	"realUSDC":   common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), // a stablecoin of the lists
 }
 
 // calldata is a call of a function: its signature, then words: names of accounts, numbers,
