@@ -53,6 +53,8 @@ type Analyst struct {
 	client    *upstream.Client
 	explainer *analysis.Explainer
 	metrics   *recorder // nil: nothing is recorded
+	// kept has what earlier analyses read; nil: none is kept. It is set before the first analysis.
+	kept *job.Keeper
 }
 
 var _ transport.Explainer = (*Analyst)(nil)
@@ -128,20 +130,28 @@ const BundleSuffix = ".txlens"
 // ExplainWith is Explain with a meter of the caller, which gets the costs of the analysis.
 func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *meter.Meter) (*api.Result, error) {
 	own := a.overlay()
+	if res := a.explainAgain(ctx, spec, own); res != nil {
+		return res, nil
+	}
 	var rec *upstream.Recorder
-	if a.o.RecordDir != "" {
+	if a.o.RecordDir != "" || a.keepsEvidence(spec) {
 		rec = upstream.NewRecorder()
 	}
+	began := time.Now()
+	var whole *job.Mined
 	var cut cutOff
 	world := a.client.Session(m, rec)
 	reportCalls(world, spec.Sink)
 	res, err := a.explainer.Explain(ctx, analysis.Input{
 		ID: spec.ID, Request: spec.Request, World: world, Meter: m, Sink: spec.Sink,
-		Finish: spec.Finish, Unpaid: spec.Unpaid, OnWhole: onWhole(spec, own.Digest()), Own: own,
+		Finish: spec.Finish, Unpaid: spec.Unpaid, OnWhole: onWhole(spec, own, &whole), Own: own,
 		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && spec.Unpaid} },
 	})
 	a.metrics.spent(m)
-	if rec != nil && res != nil {
+	if whole != nil && a.keepsEvidence(spec) {
+		a.keepEvidence(spec, *whole, began, rec)
+	}
+	if a.o.RecordDir != "" && res != nil {
 		if werr := a.write(rec, spec.Request, res, cut, own); werr != nil {
 			return res, werr
 		}
@@ -149,13 +159,14 @@ func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *me
 	return res, err
 }
 
-// onWhole tells whoever asked for an analysis that its result may be kept.
-func onWhole(spec transport.RunSpec, data string) func(*chain.Chain, common.Hash, uint64) {
+// onWhole sets whole when the result of an analysis may be kept, and tells whoever asked for it.
+func onWhole(spec transport.RunSpec, own *overlay.Data, whole **job.Mined) func(*chain.Chain, common.Hash, uint64) {
 	if spec.Whole == nil {
 		return nil
 	}
 	return func(ch *chain.Chain, block common.Hash, mined uint64) {
-		spec.Whole(job.Mined{ChainID: ch.ID, Block: block, Time: int64(mined), Data: data})
+		*whole = &job.Mined{ChainID: ch.ID, Block: block, Time: int64(mined), Data: own.Digest()}
+		spec.Whole(**whole)
 	}
 }
 

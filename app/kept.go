@@ -24,7 +24,9 @@ func (s *Server) keeper(runs *job.Runs) *job.Keeper {
 	if s.o.DropResults || s.o.Sale != nil || s.o.Explain != nil {
 		return nil
 	}
-	o := job.KeeperOptions{Store: s.store.Kept, Runs: runs, Rules: s.o.Analysis.rules(programText()), Block: s.analyst.block, Log: s.o.Log}
+	o := job.KeeperOptions{
+		Store: s.store.Kept, Runs: runs, Rules: s.o.Analysis.rules(programText()), Evidence: s.o.Analysis.evidence(), Block: s.analyst.block, Log: s.o.Log,
+	}
 	if s.o.Analysis.Overlay != nil {
 		o.Data = func() string { return s.analyst.overlay().Digest() }
 	}
@@ -36,9 +38,7 @@ func (s *Server) keeper(runs *job.Runs) *job.Keeper {
 
 // rules are all that decides, beside the request and the chain, what an analysis says.
 func (o AnalysisOptions) rules(program string) string {
-	u := o.Upstream
-	text := fmt.Sprint(program, o.Quick, u.SourcesOff, u.RPCOnly, u.EtherscanKey != "") +
-		fmt.Sprintf("%q", []string{u.SourcifyURL, u.EtherscanURL, u.BlockscoutURL, u.FourByteURL, u.LlamaURL})
+	text := program + o.evidence()
 	if g := o.Agent; g != nil {
 		text += fmt.Sprintf("%+v %+v %T", g.Models, g.Limits, g.Provider) // maps are printed in order
 		if g.Library != nil {
@@ -49,6 +49,13 @@ func (o AnalysisOptions) rules(program string) string {
 		}
 	}
 	return text
+}
+
+// evidence is all that decides, beside the request, the chain and the rules, what an analysis reads.
+func (o AnalysisOptions) evidence() string {
+	u := o.Upstream
+	return fmt.Sprint(o.Quick, u.SourcesOff, u.RPCOnly, u.EtherscanKey != "") +
+		fmt.Sprintf("%q", []string{u.SourcifyURL, u.EtherscanURL, u.BlockscoutURL, u.FourByteURL, u.LlamaURL})
 }
 
 // block returns the hash of the block that has a transaction now.

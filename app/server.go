@@ -31,6 +31,8 @@ type Server struct {
 	store           stores.Store
 	sales           *Sales // nil: nothing is sold
 	jobs            *job.Jobs
+	runs            *job.Runs
+	kept            *job.Keeper     // nil: no results are kept
 	callbacks       *webhook.Sender // nil: nobody is called
 	web             *transport.Server
 	admin           *admin.Server // nil: there is none
@@ -77,6 +79,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	s.runs = job.NewRuns(s.store.Runs, s.o.KeepRuns)
+	s.kept = s.keeper(s.runs)
+	s.analyst.kept = s.kept
 	if s.o.Callbacks != nil {
 		callbacks := *s.o.Callbacks
 		callbacks.Log = s.o.Log
@@ -238,15 +243,14 @@ func (s *Server) listenAdmin() (err error) {
 
 func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	version, commit := Version()
-	runs := job.NewRuns(s.store.Runs, s.o.KeepRuns)
 	c := transport.Config{
-		Explainer: s.explainer, Jobs: s.jobs, Runs: runs, Version: version, Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.room,
+		Explainer: s.explainer, Jobs: s.jobs, Runs: s.runs, Version: version, Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.room,
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
 		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample, Examples: s.o.Examples,
 		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
 	}
-	if k := s.keeper(runs); k != nil {
-		c.Kept = k
+	if s.kept != nil {
+		c.Kept = s.kept
 	}
 	if s.memory != nil {
 		c.Memory, c.MaxHeld = s.memory, s.o.MemoryMax/8

@@ -80,7 +80,7 @@ func (g *growth) note(bucket, key, value []byte, sign int64) {
 	}
 	n := sign * int64(len(key)+len(value)+elementSize)
 	switch string(bucket) {
-	case string(bucketStreams), string(bucketBlocking), string(bucketKept), string(bucketKeptRuns):
+	case string(bucketStreams), string(bucketBlocking), string(bucketEvidence), string(bucketKept), string(bucketKeptRuns):
 		g.evictable += n
 	default:
 		g.promised += n
@@ -201,7 +201,7 @@ func (s *Store) evict(c *change, want int64) (records int, err error) {
 	for _, r := range []struct {
 		bucket []byte
 		from   *[]byte // where to begin; nil: at the first key
-	}{{bucketBlocking, nil}, {bucketStreams, nil}, {bucketRuns, &s.budget.passed}} {
+	}{{bucketEvidence, nil}, {bucketBlocking, nil}, {bucketStreams, nil}, {bucketRuns, &s.budget.passed}} {
 		n, err := s.evictFrom(c, r.bucket, r.from, want)
 		records += n
 		if err != nil {

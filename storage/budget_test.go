@@ -72,7 +72,7 @@ func recount(t testing.TB, s *Store) {
 
 const testBound = 24 << 20
 
-// TestEvictionOrder: blocking runs go first, the oldest of them, then streams; paid runs and
+// TestEvictionOrder: evidence goes first, then blocking runs, the oldest of them, then streams; paid runs and
 // jobs stay, and so does the size of the file.
 func TestEvictionOrder(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
@@ -92,7 +92,19 @@ func TestEvictionOrder(t *testing.T) {
 	}
 	put(job.RunPaid, 300)
 	put(job.RunUnmeteredStream, 300)
+	put(job.RunUnmeteredBlocking, 300)
+	put(job.RunEvidence, 6000)
+	if n := kept(t, s, ids[job.RunUnmeteredBlocking]); n != 300 {
+		t.Errorf("%d blocking runs are left of 300 while there was evidence", n)
+	}
+	evidence := ids[job.RunEvidence]
+	if n := kept(t, s, evidence); n == 0 || n == len(evidence) || kept(t, s, evidence[len(evidence)-n:]) != n {
+		t.Errorf("%d records of evidence are left, not the last ones", n)
+	}
 	put(job.RunUnmeteredBlocking, 6000)
+	if n := kept(t, s, evidence); n != 0 {
+		t.Errorf("%d records of evidence are left while blocking runs were deleted", n)
+	}
 	if paid, streams := kept(t, s, ids[job.RunPaid]), kept(t, s, ids[job.RunUnmeteredStream]); paid != 300 || streams != 300 {
 		t.Errorf("%d paid runs and %d streams are left of 300 each while there were blocking runs", paid, streams)
 	}

@@ -10,6 +10,7 @@
 //	       id 01 n                     n-th chunk of its body
 //	runs   id 00, id 01 n              the same for run records that are sold
 //	streams, blocking                  the same for run records of unmetered requests
+//	evidence                           the same for what their analyses read
 //
 //	channels    channel id             row of an open channel, binary
 //	closed      channel id             row of a closed channel, binary
@@ -51,11 +52,12 @@
 // # Bound
 //
 // With Options.MaxBytes the writer deletes run records of unmetered requests in the
-// transaction that would exceed four fifths of it: first those of blocking requests, then
-// those of streams, each oldest first. Records that a payer was promised are never deleted
+// transaction that would exceed four fifths of it: first evidence, then those of
+// blocking requests, then those of streams, each oldest first. Records that a payer was promised are never deleted
 // before they expire. Room says when nothing more should be promised.
 //
 // A kept result is an entry that leads from a request to a run record; it is deleted with the record.
+// Evidence, too, is a record with entries that lead to it.
 //
 // # Opening
 //

@@ -52,7 +52,7 @@ func (s *Store) Expire() (total int, err error) {
 		also func(c *change, key []byte) error // deletes other rows that belong to a key; may be nil
 	}{
 		{bucketJobs, api.JobRetention, nil}, {bucketRuns, api.RunRetention, forgetRun},
-		{bucketStreams, api.RunRetention, forgetRun}, {bucketBlocking, api.RunRetention, forgetRun},
+		{bucketStreams, api.RunRetention, forgetRun}, {bucketBlocking, api.RunRetention, forgetRun}, {bucketEvidence, api.RunRetention, forgetRun},
 		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
 	} {
 		for {

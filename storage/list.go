@@ -36,10 +36,10 @@ func (s *Store) JobsAfter(id string, limit int) (rows []job.Row, err error) {
 	return rows, nil
 }
 
-// RunsAfter lists run records of all classes with their frames by id.
+// RunsAfter lists run records of all classes with their frames by id, but no evidence.
 func (s *Store) RunsAfter(id string, limit int) (rows []job.RunRow, err error) {
 	var ids []string
-	for _, r := range runs {
+	for _, r := range runs[:job.RunEvidence] {
 		of, err := r.after(s, id, limit)
 		if err != nil {
 			return nil, err

@@ -32,6 +32,7 @@ var layouts = [][][]byte{
 	{}, // no new bucket: rows of channels have Authorised (rowLayout)
 	{bucketStreams, bucketBlocking},
 	{bucketKept, bucketKeptRuns},
+	{bucketEvidence},
 }
 
 // migrations are the functions that compute the new buckets of a version from older data; nil

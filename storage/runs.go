@@ -36,6 +36,7 @@ var runs = [...]records[runHead]{
 	job.RunPaid:              runsIn(bucketRuns),
 	job.RunUnmeteredStream:   runsIn(bucketStreams),
 	job.RunUnmeteredBlocking: runsIn(bucketBlocking),
+	job.RunEvidence:          runsIn(bucketEvidence),
 }
 
 func runsIn(bucket []byte) records[runHead] {

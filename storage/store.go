@@ -37,6 +37,7 @@ var (
 
 	bucketKept     = []byte("kept")      // entries of job.KeptStore
 	bucketKeptRuns = []byte("kept runs") // their keys, by run
+	bucketEvidence = []byte("evidence")  // records of class job.RunEvidence
 
 	keySchema = []byte("schema")
 )

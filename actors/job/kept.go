@@ -51,6 +51,8 @@ type KeeperOptions struct {
 	// Rules names the rules, and all settings that change what they say: a result of other rules
 	// is not found.
 	Rules string
+	// Evidence names the settings that change what an analysis reads, but not the rules.
+	Evidence string
 	// Data returns the digest of the user's data as it is now; nil: there is none.
 	Data func() string
 	// Model returns the name of the model that answers a request; nil: there is none.
@@ -122,17 +124,22 @@ func (k *Keeper) Find(ctx context.Context, req api.Request, form api.EventType) 
 	if err == nil {
 		run, err = k.o.Runs.Recover(row.Run)
 	}
-	switch {
-	case err != nil:
-		if !errors.Is(err, api.ErrNoRun) {
-			k.o.Log.Warn("a kept result is not used", "run", row.Run, "error", err)
-		}
-		return Answer{}, api.ErrNoRun
-	case len(run.Frames) == 0:
+	if err != nil {
+		return Answer{}, k.unused(row, err)
+	}
+	if len(run.Frames) == 0 {
 		return Answer{}, api.ErrNoRun
 	}
 	age := k.o.Now().Sub(time.Unix(row.MadeAt, 0))
 	return Answer{Kept: row, Age: max(0, age), Frame: run.Frames[len(run.Frames)-1]}, nil
+}
+
+// unused logs why an entry is not used, unless there is none.
+func (k *Keeper) unused(row Kept, err error) error {
+	if !errors.Is(err, api.ErrNoRun) {
+		k.o.Log.Warn("a kept result is not used", "run", row.Run, "error", err)
+	}
+	return api.ErrNoRun
 }
 
 // check asks whether the transaction is still in its block, unless it was found there when the

@@ -123,3 +123,46 @@ func TestKeeperWithoutRun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEvidenceIsNoRun: what an analysis read is found by its request alone, not as a run.
+func TestEvidenceIsNoRun(t *testing.T) {
+	shelf := newShelf()
+	s := &keptRows{kept: map[KeptKey]Kept{}}
+	runs := NewRuns(shelf, KeepAll)
+	rules := func(evidence, rules, data string) *Keeper {
+		return NewKeeper(KeeperOptions{
+			Store: s, Runs: runs, Evidence: evidence, Rules: rules, Data: func() string { return data }, Log: slog.New(slog.DiscardHandler),
+		})
+	}
+	began := time.Unix(1_700_000_000, 0)
+	at := Mined{ChainID: 1, Block: [32]byte{1}, Time: began.Add(-time.Hour).Unix(), Data: "a"}
+	rules("e", "1", "a").KeepEvidence(api.Request{TxHash: "0xAB"}, at, began, []byte("read"))
+	f := func(k *Keeper, req api.Request, want string) {
+		t.Helper()
+		ev, err := k.FindEvidence(t.Context(), req)
+		if string(ev.Bundle) != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, api.ErrNoRun) {
+			t.Errorf("%q, %v", ev.Bundle, err)
+		}
+		if _, err := k.Find(t.Context(), req, api.EventResult); !errors.Is(err, api.ErrNoRun) {
+			t.Errorf("a result: %v", err)
+		}
+	}
+	f(rules("e", "1", "a"), api.Request{TxHash: "0xab"}, "read")
+	f(rules("e", "2", "b"), api.Request{TxHash: "0xab", ChainID: 1, View: api.ViewSummary, Report: true}, "read")
+	f(rules("f", "1", "a"), api.Request{TxHash: "0xab"}, "")
+	f(rules("e", "1", "a"), api.Request{TxHash: "0xab", Context: "x"}, "")
+	f(rules("e", "1", "a"), api.Request{TxHash: "0xab", ChainID: 2}, "")
+	rules("e", "2", "a").KeepEvidence(api.Request{TxHash: "0xab", ChainID: 1}, at, began, []byte("again"))
+	f(rules("e", "1", "a"), api.Request{TxHash: "0xab"}, "again")
+	if len(shelf.runs) != 1 {
+		t.Errorf("%d records", len(shelf.runs))
+	}
+	for id := range shelf.runs {
+		if _, err := runs.Recover(id); !errors.Is(err, api.ErrNoRun) {
+			t.Errorf("a run: %v", err)
+		}
+	}
+	NewKeeper(KeeperOptions{Store: s, Runs: NewRuns(shelf, KeepStreams), Evidence: "g", Log: slog.New(slog.DiscardHandler)}).
+		KeepEvidence(api.Request{TxHash: "0xab"}, at, began, []byte("read"))
+	f(rules("g", "1", "a"), api.Request{TxHash: "0xab"}, "")
+}

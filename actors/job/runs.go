@@ -28,7 +28,7 @@ func (k KeepRuns) Keeps(class RunClass) bool {
 	case KeepPaid:
 		return class == RunPaid
 	case KeepStreams:
-		return class != RunUnmeteredBlocking
+		return class == RunPaid || class == RunUnmeteredStream
 	}
 	return true
 }
@@ -82,6 +82,9 @@ func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 	if err != nil {
 		return nil, err
 	}
+	if row.Class == RunEvidence {
+		return nil, api.ErrNoRun
+	}
 	switch row.State {
 	case RunErrored:
 		if row.ErrorCode != "" {
@@ -96,4 +99,21 @@ func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 		return nil, fmt.Errorf("read run %s: %w", requestID, err)
 	}
 	return out, nil
+}
+
+// finishEvidence stores what an analysis read.
+func (r *Runs) finishEvidence(id string, bundle []byte) error {
+	if !r.Keeps(RunEvidence) {
+		return ErrNotKept
+	}
+	return r.store.PutRun(RunRow{ID: id, Class: RunEvidence, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: bundle})
+}
+
+// evidence returns what finishEvidence stored, or api.ErrNoRun.
+func (r *Runs) evidence(id string) ([]byte, error) {
+	row, err := r.store.Run(id)
+	if err == nil && (row.Class != RunEvidence || row.State != RunReplayable) {
+		err = api.ErrNoRun
+	}
+	return row.Frames, err
 }

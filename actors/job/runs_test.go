@@ -15,7 +15,7 @@ func TestKeepRuns(t *testing.T) {
 		t.Helper()
 		store := newShelf()
 		r := NewRuns(store, keep)
-		for _, class := range []RunClass{RunPaid, RunUnmeteredStream, RunUnmeteredBlocking} {
+		for _, class := range []RunClass{RunPaid, RunUnmeteredStream, RunUnmeteredBlocking, RunEvidence} {
 			kept := slices.Contains(want, class)
 			for _, err := range []error{r.Finish(recordid.New(), class), r.Fail(recordid.New(), class, api.Fault{})} {
 				if kept != (err == nil) || !kept && !errors.Is(err, ErrNotKept) || r.Keeps(class) != kept {
@@ -27,8 +27,8 @@ func TestKeepRuns(t *testing.T) {
 			t.Errorf("%q: %d records", keep, len(store.runs))
 		}
 	}
-	f("", RunPaid, RunUnmeteredStream, RunUnmeteredBlocking)
-	f(KeepAll, RunPaid, RunUnmeteredStream, RunUnmeteredBlocking)
+	f("", RunPaid, RunUnmeteredStream, RunUnmeteredBlocking, RunEvidence)
+	f(KeepAll, RunPaid, RunUnmeteredStream, RunUnmeteredBlocking, RunEvidence)
 	f(KeepStreams, RunPaid, RunUnmeteredStream)
 	f(KeepPaid, RunPaid)
 	f(KeepNone)

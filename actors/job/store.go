@@ -53,6 +53,9 @@ const (
 	RunUnmeteredStream
 	// RunUnmeteredBlocking is an unmetered blocking request.
 	RunUnmeteredBlocking
+	// RunEvidence is no run but what an analysis read; see Keeper.KeepEvidence. Its one frame is a
+	// file, not JSON.
+	RunEvidence
 )
 
 // ErrNotKept is returned for a record that is not written, because the operator keeps no

@@ -49,6 +49,8 @@ var (
 	ErrNotBundle = errors.New("not an evidence bundle")
 	// ErrBundleVersion: a newer version of the program wrote the file.
 	ErrBundleVersion = errors.New("bundle has a newer format")
+	// ErrBundleTooLarge: the file would be larger than it may be.
+	ErrBundleTooLarge = errors.New("bundle is too large")
 	// ErrBundleDamaged: the file is truncated or corrupted.
 	ErrBundleDamaged = errors.New("bundle is damaged")
 )
@@ -114,9 +116,6 @@ func (b *Bundle) Bytes() ([]byte, error) {
 
 // Encode writes the bundle as a file to w.
 func (b *Bundle) Encode(w io.Writer) error {
-	if _, err := w.Write(append([]byte(bundleMagic), bundleVersion)); err != nil {
-		return fmt.Errorf("write bundle: %w", err)
-	}
 	// One goroutine and a fixed level: the same answers give the same bytes.
 	zw, err := zstd.NewWriter(
 		w,
@@ -127,7 +126,44 @@ func (b *Bundle) Encode(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
-	err = b.write(zw)
+	return b.encode(w, zw)
+}
+
+// Compact returns the bundle as the content of a file of at most so many bytes, or
+// ErrBundleTooLarge. It takes less time and memory than Encode, and the file is somewhat larger.
+func (b *Bundle) Compact(most int) ([]byte, error) {
+	zw := encoders.Get().(*zstd.Encoder)
+	defer func() {
+		zw.Reset(nil)
+		encoders.Put(zw)
+	}()
+	file := boundedBuffer{most: most}
+	zw.Reset(&file)
+	if err := b.encode(&file, zw); err != nil {
+		return nil, err
+	}
+	return file.Bytes(), nil
+}
+
+// boundedBuffer takes at most so many bytes.
+type boundedBuffer struct {
+	bytes.Buffer
+	most int
+}
+
+func (f *boundedBuffer) Write(b []byte) (int, error) {
+	if f.Len()+len(b) > f.most {
+		return 0, ErrBundleTooLarge
+	}
+	return f.Buffer.Write(b)
+}
+
+// encode writes the file to w, and what is compressed in it to zw.
+func (b *Bundle) encode(w io.Writer, zw *zstd.Encoder) error {
+	_, err := w.Write(append([]byte(bundleMagic), bundleVersion))
+	if err == nil {
+		err = b.write(zw)
+	}
 	if cerr := zw.Close(); err == nil {
 		err = cerr
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -499,4 +501,31 @@ func FuzzBundle(f *testing.F) {
 			s.ask(context.Background(), call{tool: "x", key: key, decode: decodeQuotes})
 		}
 	})
+}
+
+// TestCompactBundle: a bundle is read from its compact form, which has at most the size that is asked for.
+func TestCompactBundle(t *testing.T) {
+	rec := NewRecorder()
+	for _, key := range []string{"a", "b", "c"} {
+		rec.put(key, entry{tool: key, raw: packBytes([]byte(strconv.Quote(strings.Repeat(key, 30_000))))})
+	}
+	b := rec.Bundle()
+	file, err := b.Compact(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseBundle(file)
+	if err != nil || !slices.Equal(got.Keys(), b.Keys()) {
+		t.Errorf("%v, %v", got, err)
+	}
+	f := func(most int, want error) {
+		t.Helper()
+		if again, err := b.Compact(most); !errors.Is(err, want) || err == nil && !bytes.Equal(again, file) {
+			t.Errorf("at most %d bytes: %d bytes, %v", most, len(again), err)
+		}
+	}
+	f(len(file), nil)
+	f(len(file)-1, ErrBundleTooLarge)
+	f(0, ErrBundleTooLarge)
+	f(len(file), nil)
 }

@@ -32,6 +32,7 @@ type Session struct {
 	sourcesOff bool
 	room       *room        // nil: answers are not counted
 	started    atomic.Int64 // number of calls so far, for their ids
+	missed     atomic.Int64 // calls that a replay did not find
 
 	mu      sync.Mutex
 	flights map[string]*flight
@@ -240,6 +241,7 @@ func (s *Session) reserve(ctx context.Context, tool, chain string, most int64) (
 func (s *Session) replay(c call) (o outcome) {
 	e, ok := s.bundle.entries[c.key]
 	if !ok {
+		s.missed.Add(1)
 		err := newError(KindNotRecorded, ErrNotRecorded.Error()).at(c.tool, "", c.chain)
 		return outcome{entry: entry{tool: c.tool, err: err}, skip: true}
 	}
@@ -255,6 +257,9 @@ func (s *Session) replay(c call) (o outcome) {
 	o.value = v
 	return o
 }
+
+// Missed returns how many calls of a replay were not in the bundle.
+func (s *Session) Missed() int { return int(s.missed.Load()) }
 
 // book meters all recorded calls. Whether a value was unusable is not recorded. If calls
 // are numbered, a call without a number was not metered: its answer came with that of

@@ -46,9 +46,10 @@ func (s *Store) JobsAfter(id string, limit int) (rows []job.Row, err error) {
 	return rows, nil
 }
 
-// RunsAfter lists run records of all classes with their frames by id.
+// RunsAfter lists run records of all classes with their frames by id, but no evidence.
 func (s *Store) RunsAfter(id string, limit int) (rows []job.RunRow, err error) {
-	ids, err := s.ids(`SELECT id::text FROM runs WHERE id > $1 AND id >= $2 ORDER BY id LIMIT $3`, id, s.oldest(api.RunRetention), limit)
+	const sql = `SELECT id::text FROM runs WHERE id > $1 AND id >= $2 AND class < 3 ORDER BY id LIMIT $3`
+	ids, err := s.ids(sql, id, s.oldest(api.RunRetention), limit)
 	if err != nil {
 		return nil, err
 	}

@@ -248,7 +248,7 @@ func connect(ctx context.Context, url string, size int32) (*pgxpool.Pool, error)
 var migrations embed.FS
 
 // lastMigration is the version of the schema that this program uses.
-const lastMigration = 4
+const lastMigration = 5
 
 // migrate applies the migrations that the database does not have. Two processes that start at
 // the same time both try: the primary key of schema_versions lets one of them commit.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"txlens/actors/job"
@@ -64,7 +65,7 @@ func testJobsAllOrNone(f *fixture) {
 
 func testRuns(f *fixture) {
 	var rows []job.RunRow
-	for _, class := range []job.RunClass{job.RunPaid, job.RunUnmeteredStream, job.RunUnmeteredBlocking} {
+	for _, class := range []job.RunClass{job.RunPaid, job.RunUnmeteredStream, job.RunUnmeteredBlocking, job.RunEvidence} {
 		rows = append(rows,
 			job.RunRow{ID: f.id(), Class: class, State: job.RunReplayable, FinishedAt: 7, Frames: []byte(`[{"type":"complete"}]`)},
 			job.RunRow{ID: f.id(), Class: class, State: job.RunErrored, FinishedAt: 8},
@@ -89,6 +90,12 @@ func testRuns(f *fixture) {
 			if _, err := f.Runs.Run(id); !errors.Is(err, api.ErrNoRun) {
 				f.Errorf("run %q: %v", id, err)
 			}
+		}
+		list, err := f.Runs.(interface {
+			RunsAfter(id string, limit int) ([]job.RunRow, error)
+		}).RunsAfter("", 100)
+		if err != nil || len(list) != 12 || slices.ContainsFunc(list, func(r job.RunRow) bool { return r.Class == job.RunEvidence }) {
+			f.Errorf("a copy would have %d runs, %v", len(list), err)
 		}
 	})
 	if err := f.Runs.PutRun(job.RunRow{ID: "no id", State: job.RunErrored}); err == nil {
