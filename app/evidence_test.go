@@ -199,6 +199,14 @@ func TestEvidenceOfYoungBlock(t *testing.T) {
 	s.Tx["blockHash"], s.Receipt["blockHash"], s.Block["hash"] = other, other, other
 	f("3", several)
 	f("4", one)
+	var older []byte
+	changeEvidence(t, v.dir, func(b []byte) []byte { older = b; return b })
+	other = "0xb10c000000000000000000000000000000000000000000000000000000000003"
+	s.Tx["blockHash"], s.Receipt["blockHash"], s.Block["hash"] = other, other, other
+	f("5", several)
+	changeEvidence(t, v.dir, func([]byte) []byte { return older })
+	f("6", several)
+	f("7", one)
 }
 
 // TestDamagedEvidence: what cannot be read, or lacks an answer, is asked for anew and replaced.
@@ -218,7 +226,7 @@ func TestDamagedEvidence(t *testing.T) {
 		}
 		a, requests := look(program)
 		if requests == 0 || settled(t, a) != settled(t, want) {
-			t.Errorf("%d requests: %s", requests, service.FirstDifference([]byte(want.Body), []byte(a.Body)))
+			t.Errorf("%s: %d requests: %s", program, requests, service.FirstDifference([]byte(want.Body), []byte(a.Body)))
 		}
 		if _, requests := look(program + " again"); requests != 0 {
 			t.Errorf("%d requests of what was asked anew", requests)
@@ -228,9 +236,17 @@ func TestDamagedEvidence(t *testing.T) {
 	f("2", func([]byte) []byte { return []byte("no bundle") })
 	f("3", func([]byte) []byte { return nil })
 	f("4", func(b []byte) []byte { return bytes.ToUpper(b) })
-	f("5", func(b []byte) []byte { return withoutTool(t, b, "debug_traceTransaction") })
-	f("6", func(b []byte) []byte { return withoutTool(t, b, "eth_getTransactionReceipt") })
-	f("7", func(b []byte) []byte { return withoutTool(t, b, "eth_getBlockByNumber") })
+	var tools []string
+	changeEvidence(t, v.dir, func(b []byte) []byte { tools = toolsOf(t, b); return b })
+	for _, tool := range tools {
+		if tool == "eth_getTransactionByHash" {
+			continue // the search for the chain has it, too
+		}
+		f("without "+tool, func(b []byte) []byte { return withoutTool(t, b, tool) })
+	}
+	if len(tools) < 5 {
+		t.Errorf("the evidence is of %q alone", tools)
+	}
 }
 
 // TestLargeEvidence: evidence above the bound is not kept, though the result is.
@@ -313,8 +329,26 @@ func evidenceIDs(t *testing.T, s *storage.Store) (ids []string) {
 	return ids
 }
 
+// toolsOf are the tools whose answers a bundle has.
+func toolsOf(t *testing.T, file []byte) (tools []string) {
+	t.Helper()
+	filterBundle(t, file, func(tool string) bool {
+		if !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
+		}
+		return true
+	})
+	return tools
+}
+
 // withoutTool is a bundle without the calls of a tool.
 func withoutTool(t *testing.T, file []byte, tool string) []byte {
+	t.Helper()
+	return filterBundle(t, file, func(of string) bool { return of != tool })
+}
+
+// filterBundle is a bundle with the calls of some tools.
+func filterBundle(t *testing.T, file []byte, keep func(tool string) bool) []byte {
 	t.Helper()
 	const magic = 8
 	d, err := zstd.NewReader(bytes.NewReader(file[magic:]))
@@ -327,7 +361,6 @@ func withoutTool(t *testing.T, file []byte, tool string) []byte {
 		t.Fatal(err)
 	}
 	var out []byte
-	dropped := 0
 	for first := true; ; first = false {
 		n, width := binary.Uvarint(text)
 		end := width + int(n)
@@ -342,15 +375,10 @@ func withoutTool(t *testing.T, file []byte, tool string) []byte {
 			t.Fatal(err)
 		}
 		end += h.Size
-		if !first && h.Tool == tool {
-			dropped++
-		} else {
+		if first || keep(h.Tool) {
 			out = append(out, text[:end]...)
 		}
 		text = text[end:]
-	}
-	if dropped == 0 {
-		t.Fatalf("the bundle has no call of %s", tool)
 	}
 	e, err := zstd.NewWriter(nil)
 	if err != nil {

@@ -115,23 +115,60 @@ func (s *Server) answerKept(ctx *fasthttp.RequestCtx, req *api.Request, streams 
 		s.streamKept(ctx, a, req.View)
 		return true
 	}
-	s.sendKept(ctx, a)
+	s.sendKept(ctx, a, req.View)
 	return true
 }
 
 // sendKept answers with a frame as the blocking form has it.
-func (s *Server) sendKept(ctx *fasthttp.RequestCtx, a job.Answer) {
+func (s *Server) sendKept(ctx *fasthttp.RequestCtx, a job.Answer, v api.View) {
 	if body, ok := bytes.CutPrefix(a.Frame, []byte(`{"type":"result","requestId":"`+a.Run+`",`)); ok {
 		ctx.SetContentType("application/json")
-		ctx.Response.SetBodyRaw(append([]byte{'{'}, body...))
+		s.sendBody(ctx, frameKey(a.Run, v), append([]byte{'{'}, body...))
 		return
 	}
-	var frame wire.ReportFrame
-	if err := json.Unmarshal(a.Frame, &frame, jsontext.AllowInvalidUTF8(true)); err != nil {
+	page, err := pageOf(a)
+	if err != nil {
 		s.failWith(ctx, err)
 		return
 	}
-	sendHTML(ctx, frame.HTML)
+	ctx.SetContentType("text/html; charset=utf-8")
+	s.sendBody(ctx, frameKey(a.Run, ""), page)
+}
+
+// pageOf is the page in the frame of a report.
+func pageOf(a job.Answer) ([]byte, error) {
+	text, ok := bytes.CutPrefix(a.Frame, []byte(`{"type":"report","requestId":"`+a.Run+`","html":`))
+	if text, end := bytes.CutSuffix(text, []byte{'}'}); ok && end {
+		if page, err := jsontext.AppendUnquote(make([]byte, 0, len(text)), text); err == nil {
+			return page, nil
+		}
+	}
+	var frame wire.ReportFrame
+	err := json.Unmarshal(a.Frame, &frame, jsontext.AllowInvalidUTF8(true))
+	return []byte(frame.HTML), err
+}
+
+// sendBody answers with a body inside bodies.work. A large one is shared under the key, which names
+// what it is made of, so that it need not be hashed as other bodies are.
+func (s *Server) sendBody(ctx *fasthttp.RequestCtx, key string, body []byte) {
+	if len(body) < minShared {
+		ctx.Response.SetBodyRaw(body)
+		return
+	}
+	at, party := codingOf(ctx), s.party(ctx)
+	key = codedKey("body of "+key, at)
+	h, err := s.bodies.find(key, party)
+	if h == nil && err == nil {
+		if at >= 0 {
+			body = codings[at].encode(nil, body)
+		}
+		h, err = s.bodies.add(key, party, body)
+	}
+	if err != nil {
+		s.noRoomFor(ctx)
+		return
+	}
+	sendHold(ctx, h, at)
 }
 
 // streamKept answers with the end of the stream of an earlier run.

@@ -177,14 +177,14 @@ func (s *Server) shareFrame(key, party string, last any) (any, error) {
 
 // shareEncoded encodes the last frame of a stream.
 func (s *Server) shareEncoded(key, party string, last any) (any, error) {
-	var frame bytes.Buffer
-	if err := writeFrame(&frame, last); err != nil {
+	frame, err := encodedFrame(last)
+	if err != nil {
 		return nil, err
 	}
-	if frame.Len() < minShared {
+	if len(frame) < minShared {
 		return last, nil
 	}
-	h, err := s.bodies.add(key, party, bytes.Clone(frame.Bytes()))
+	h, err := s.bodies.add(key, party, frame)
 	if err != nil {
 		return nil, err
 	}

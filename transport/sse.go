@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -41,6 +42,18 @@ func writeFrame(w io.Writer, v any) error {
 	}
 	_, err := io.WriteString(w, "\n\n")
 	return err
+}
+
+// encodedFrame is what writeFrame writes. JSON that was encoded before is one line, and is not read again.
+func encodedFrame(v any) ([]byte, error) {
+	if doc, ok := v.(jsontext.Value); ok && !bytes.ContainsAny(doc, "\r\n") {
+		return slices.Concat([]byte("data: "), doc, []byte("\n\n")), nil
+	}
+	var frame bytes.Buffer
+	if err := writeFrame(&frame, v); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(frame.Bytes()), nil
 }
 
 // dataWriter writes the data of one event. A line of a stream ends at LF, CR or CRLF, and a

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/transport/wire"
 )
@@ -185,4 +188,38 @@ func TestHeartbeatFrame(t *testing.T) {
 	if got, _, _ := st.take(); string(got) != want.String() {
 		t.Errorf("%q, want %q", got, want.String())
 	}
+}
+
+// TestEncodedFrame: JSON that was encoded before is the same event as if it were encoded now.
+func TestEncodedFrame(t *testing.T) {
+	f := func(doc string) {
+		t.Helper()
+		var want bytes.Buffer
+		if err := writeFrame(&want, jsontext.Value(doc)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := encodedFrame(jsontext.Value(doc)); err != nil || string(got) != want.String() {
+			t.Errorf("%q, %v; want %q", got, err, want.String())
+		}
+	}
+	f(`{}`)
+	f(`{"type":"result","a":"\n <é> \u0001"}`)
+	f("{\"a\":\n1}")
+	f("{\"a\":\r1}")
+}
+
+// TestPageOfAnswer: the page of a report is read from its frame, however that is written.
+func TestPageOfAnswer(t *testing.T) {
+	f := func(frame, want string, wantErr bool) {
+		t.Helper()
+		got, err := pageOf(job.Answer{Kept: job.Kept{Run: "r"}, Frame: jsontext.Value(frame)})
+		if string(got) != want || (err != nil) != wantErr {
+			t.Errorf("%s: %q, %v", frame, got, err)
+		}
+	}
+	f(`{"type":"report","requestId":"r","html":"<p class=\"a\">\u00e9\n</p>"}`, "<p class=\"a\">é\n</p>", false)
+	f(`{"type":"report","requestId":"r","html":"a","more":"b"}`, "a", false)
+	f(`{"html":"a","type":"report","requestId":"r"}`, "a", false)
+	f(`{"type":"report","requestId":"other","html":"a"}`, "a", false)
+	f(`{"type":"report","requestId":"r","html":"a`, "", true)
 }

@@ -120,18 +120,15 @@ func (k *Keeper) Find(ctx context.Context, req api.Request, form api.EventType) 
 	if err == nil {
 		err = k.check(ctx, &row, req.TxHash)
 	}
-	var run *api.RunRecovery
+	var frame jsontext.Value
 	if err == nil {
-		run, err = k.o.Runs.Recover(row.Run)
+		frame, err = k.o.Runs.last(row.Run)
 	}
 	if err != nil {
 		return Answer{}, k.unused(row, err)
 	}
-	if len(run.Frames) == 0 {
-		return Answer{}, api.ErrNoRun
-	}
 	age := k.o.Now().Sub(time.Unix(row.MadeAt, 0))
-	return Answer{Kept: row, Age: max(0, age), Frame: run.Frames[len(run.Frames)-1]}, nil
+	return Answer{Kept: row, Age: max(0, age), Frame: frame}, nil
 }
 
 // unused logs why an entry is not used, unless there is none.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -78,27 +79,71 @@ func (r *Runs) Fail(requestID string, class RunClass, f api.Fault) error {
 // Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored (an *api.RunFailed
 // if the cause is known), api.ErrRunTooLarge.
 func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
-	row, err := r.store.Run(requestID)
+	row, err := r.replayable(requestID)
 	if err != nil {
 		return nil, err
-	}
-	if row.Class == RunEvidence {
-		return nil, api.ErrNoRun
-	}
-	switch row.State {
-	case RunErrored:
-		if row.ErrorCode != "" {
-			return nil, &api.RunFailed{Fault: api.Fault{Code: row.ErrorCode, Message: row.Error}}
-		}
-		return nil, api.ErrRunErrored
-	case RunTooLarge:
-		return nil, api.ErrRunTooLarge
 	}
 	out := &api.RunRecovery{RequestID: row.ID, FinishedAt: row.FinishedAt}
 	if err := json.Unmarshal(row.Frames, &out.Frames); err != nil {
 		return nil, fmt.Errorf("read run %s: %w", requestID, err)
 	}
 	return out, nil
+}
+
+// replayable returns a record that has frames, or an error of Recover.
+func (r *Runs) replayable(requestID string) (RunRow, error) {
+	row, err := r.store.Run(requestID)
+	switch {
+	case err != nil:
+		return row, err
+	case row.Class == RunEvidence:
+		return row, api.ErrNoRun
+	case row.State == RunErrored && row.ErrorCode != "":
+		return row, &api.RunFailed{Fault: api.Fault{Code: row.ErrorCode, Message: row.Error}}
+	case row.State == RunErrored:
+		return row, api.ErrRunErrored
+	case row.State == RunTooLarge:
+		return row, api.ErrRunTooLarge
+	}
+	return row, nil
+}
+
+// last returns the last frame of a run with the errors of Recover. It is api.ErrNoRun if there is
+// none.
+func (r *Runs) last(requestID string) (jsontext.Value, error) {
+	row, err := r.replayable(requestID)
+	if err != nil {
+		return nil, err
+	}
+	if frame, ok := afterComplete(row.Frames); ok {
+		return frame, nil
+	}
+	var frames []jsontext.Value
+	if err := json.Unmarshal(row.Frames, &frames); err != nil {
+		return nil, fmt.Errorf("read run %s: %w", requestID, err)
+	}
+	if len(frames) == 0 {
+		return nil, api.ErrNoRun
+	}
+	return frames[len(frames)-1], nil
+}
+
+// afterComplete returns the frame that follows a first one of type complete, which is the last. It
+// is not read: the store checks that it has what was written.
+func afterComplete(frames []byte) (jsontext.Value, bool) {
+	const first, end = `[{"type":"complete",`, "]"
+	if !bytes.HasPrefix(frames, []byte(first)) || !bytes.HasSuffix(frames, []byte("}"+end)) {
+		return nil, false
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(frames))
+	if _, err := dec.ReadToken(); err != nil || dec.SkipValue() != nil {
+		return nil, false
+	}
+	rest := frames[dec.InputOffset():]
+	if !bytes.HasPrefix(rest, []byte(",{")) {
+		return nil, false
+	}
+	return rest[1 : len(rest)-len(end)], true
 }
 
 // finishEvidence stores what an analysis read.

@@ -33,3 +33,25 @@ func TestKeepRuns(t *testing.T) {
 	f(KeepPaid, RunPaid)
 	f(KeepNone)
 }
+
+// TestLastFrame: the last frame of a run is found whether or not the frames before it are read.
+func TestLastFrame(t *testing.T) {
+	f := func(frames, want string, wantErr bool) {
+		t.Helper()
+		store := newShelf()
+		id := recordid.New()
+		store.runs[id] = RunRow{ID: id, State: RunReplayable, Frames: []byte(frames)}
+		got, err := NewRuns(store, KeepAll).last(id)
+		if string(got) != want || (err != nil) != wantErr {
+			t.Errorf("%s: %s, %v", frames, got, err)
+		}
+	}
+	f(`[{"type":"complete","requestId":"a"},{"type":"result","x":["},{"]}]`, `{"type":"result","x":["},{"]}`, false)
+	f(`[{"type":"complete","requestId":"},{"},{}]`, `{}`, false)
+	f(`[{"type":"complete","requestId":"a"}]`, `{"type":"complete","requestId":"a"}`, false)
+	f(`[{"type":"complete","requestId":"a"} , {"b":1} ]`, `{"b":1}`, false)
+	f(`[{"type":"error","x":1},{"b":1},{"c":1}]`, `{"c":1}`, false)
+	f(`[]`, ``, true)
+	f(`[{"type":"complete","requestId":"a"`, ``, true)
+	f(``, ``, true)
+}
