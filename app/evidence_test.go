@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,6 +171,11 @@ func TestEvidenceOfOtherRequests(t *testing.T) {
 	f(false, "8", "", "--quick")
 	f(false, "9", "", sourceFlags(v.w)...)
 	f(false, "9", "", "--keep-results", "off")
+	l, stop := v.serve("10")
+	if a, requests := l.stream(""); requests != 0 || !strings.Contains(a.Body, `"tool":"eth_getTransactionReceipt"`) || strings.Count(a.Body, "data: ") < 10 {
+		t.Errorf("the stream has not the events of an analysis, or %d requests: %.300s", requests, a.Body)
+	}
+	stop()
 	d := newOwnData(t)
 	d.name(1)
 	f(true, "9", "", "--data-dir", d.dir)

@@ -51,6 +51,7 @@ func TestLastFrame(t *testing.T) {
 	f(`[{"type":"complete","requestId":"a"}]`, `{"type":"complete","requestId":"a"}`, false)
 	f(`[{"type":"complete","requestId":"a"} , {"b":1} ]`, `{"b":1}`, false)
 	f(`[{"type":"error","x":1},{"b":1},{"c":1}]`, `{"c":1}`, false)
+	f(`[{"type":"complete","requestId":"a"},{"b":[1]`, ``, true)
 	f(`[]`, ``, true)
 	f(`[{"type":"complete","requestId":"a"`, ``, true)
 	f(``, ``, true)
