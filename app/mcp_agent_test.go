@@ -183,7 +183,7 @@ func connectMCP(t *testing.T, all recordings) (s *sdk.ClientSession, end func())
 }
 
 // TestScriptedAgent: with the tools alone an agent explains twenty recorded transactions,
-// pages through 852 frames and reports the one that failed. docs/mcp-transcript.md is what
+// pages through 852 frames and reports the one that failed. testdata/mcp-transcript.md is what
 // it did.
 func TestScriptedAgent(t *testing.T) {
 	hashes, all := agentWorld(t)
@@ -229,12 +229,14 @@ func TestScriptedAgent(t *testing.T) {
 		t.Errorf("an answer has %d bytes", a.bytes)
 	}
 	end()
-	golden.Compare(t, "../docs/mcp-transcript.md", []byte(transcriptHead+a.script.String()))
+	script := a.script.String()
+	total := fmt.Sprintf("\nTotal: %d calls.\n", strings.Count(script, "\n> `"))
+	golden.Compare(t, "testdata/mcp-transcript.md", []byte(transcriptHead+script+total))
 }
 
 const transcriptHead = `# A session of a scripted agent
 
-An agent that knows nothing but the tools of [the Model Context Protocol](mcp.md) explains twenty recorded transactions. Then it pages
+An agent that knows nothing but the tools of [the Model Context Protocol](../../docs/mcp.md) explains twenty recorded transactions. Then it pages
 through a made-up transaction of 852 frames and reports the frame that failed. A line that begins with > is a call of a tool; what
 follows is what the agent read from the answer. ` + "`go test ./app -run TestScriptedAgent -update`" + ` writes this page.
 `
