@@ -249,7 +249,7 @@ func TestConstraints(t *testing.T) {
 	f(`INSERT INTO tickets VALUES (decode(repeat('00', 32), 'hex'), '`+id+`', -1)`, "tickets_charged_check")
 	f(`INSERT INTO tickets VALUES (decode(repeat('00', 32), 'hex'), '`+id+`', 79228162514264337593543950336)`, "tickets_charged_check")
 	f(`INSERT INTO jobs VALUES ('`+id+`', 'odd', 1, '', '', '', 0, 0, '')`, "jobs_status_check")
-	f(`INSERT INTO runs VALUES ('`+id+`', 3, 'errored', 0, 0, '')`, "runs_class_check")
+	f(`INSERT INTO runs VALUES ('`+id+`', 4, 'errored', 0, 0, '')`, "runs_class_check")
 	sets := slices.Clone(channelColumns)
 	row := strings.Join(sets, ", ")
 	insert := func(spent, credit, highest, settleable int) string {
