@@ -20,37 +20,47 @@ import (
 	"txlens/testkit/golden"
 )
 
-// TestReportPicture: the picture of the README is small enough to be loaded with it. With
-// -update it is rendered from the first transaction of the demo.
-func TestReportPicture(t *testing.T) {
-	const width, height, most = 1000, 960, 150_000
-	path := filepath.Join("..", "docs", "report.png")
-	if golden.Updating() {
-		page := chrome.Shared(t).Open(t, demoReport(t), chrome.Look{Width: width, Height: height})
-		full, err := png.Decode(bytes.NewReader(page.Screenshot()))
+// TestReportPictures: the pictures of the documentation are small enough to be loaded with its
+// pages. With -update they are rendered from transactions of the demo.
+func TestReportPictures(t *testing.T) {
+	f := func(name, bundle, tab string, width, height, most int) {
+		t.Helper()
+		path := filepath.Join("..", "docs", name)
+		if golden.Updating() {
+			file := filepath.Join(t.TempDir(), "report.html")
+			if err := os.WriteFile(file, demoReport(t, bundle), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			page := chrome.Shared(t).Visit(t, "file://"+file+tab, chrome.Look{Width: int64(width), Height: int64(height)})
+			full, err := png.Decode(bytes.NewReader(page.Screenshot()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var small bytes.Buffer
+			if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewColors(full, image.Rect(0, 0, width, height))); err != nil {
+				t.Fatal(err)
+			}
+			golden.Compare(t, path, small.Bytes())
+		}
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var small bytes.Buffer
-		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewColors(full, image.Rect(0, 0, width, height))); err != nil {
-			t.Fatal(err)
+		size, err := png.DecodeConfig(bytes.NewReader(text))
+		if err != nil || size.Width != width || size.Height != height || len(text) > most {
+			t.Errorf("%s: %v, %d x %d, %d bytes", name, err, size.Width, size.Height, len(text))
 		}
-		golden.Compare(t, path, small.Bytes())
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	size, err := png.DecodeConfig(bytes.NewReader(text))
-	if err != nil || size.Width != width || size.Height != height || len(text) > most {
-		t.Errorf("%v, %d x %d, %d bytes", err, size.Width, size.Height, len(text))
-	}
+	f("report.png", "1-swap", "", 1000, 960, 150_000)
+	f("report-finding.png", "6-exploit", "", 1000, 1100, 250_000)
+	f("report-funds.png", "6-exploit", "#funds", 1000, 900, 250_000)
+	f("report-calls.png", "6-exploit", "#calls", 1000, 760, 250_000)
 }
 
-// demoReport is the HTML report of the first transaction of the demo.
-func demoReport(t *testing.T) []byte {
+// demoReport is the HTML report of a transaction of the demo.
+func demoReport(t *testing.T, bundle string) []byte {
 	t.Helper()
-	b, err := upstream.ReadBundle(filepath.Join("..", "cmd", "txlens", "demo", "1-swap.txlens"))
+	b, err := upstream.ReadBundle(filepath.Join("..", "cmd", "txlens", "demo", bundle+".txlens"))
 	if err != nil {
 		t.Fatal(err)
 	}
