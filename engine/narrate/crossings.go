@@ -2,8 +2,11 @@ package narrate
 
 import (
 	"fmt"
+
 	"txlens/engine/facts"
 	"txlens/engine/protocol"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // crossingSteps tell where assets or messages go to or come from, and by which key the
@@ -48,15 +51,33 @@ func (a *stepWriter) sayCrossing(h *facts.Match) string {
 	}
 	switch {
 	case place == "" && key == "":
-		return ""
+		who, other := a.recipientThere(h)
+		if !other {
+			return ""
+		}
+		return "What crosses is for " + a.Who(who) + " on the other chain"
 	case out:
 		s := crossing("The crossing goes", " to ", place, h.Slug, key)
+		if who, ok := a.recipientThere(h); ok {
+			s += "; it is for " + a.Who(who) + " there"
+		}
 		if token, fee, ok := a.DeliveryFee(h); ok {
 			s += "; " + a.Amount(token, fee) + " of what crosses pays for its delivery"
 		}
 		return s
 	}
 	return crossing("The crossing came", " from ", place, h.Slug, key)
+}
+
+// recipientThere is who gets what crosses on the other chain, where the event of the bridge says so
+// and it is somebody else than those for whom the transaction acted. Addresses of chains that are no
+// EVM need a whole word, and are none here.
+func (a *stepWriter) recipientThere(h *facts.Match) (common.Address, bool) {
+	if h.Rule == nil || h.Act != facts.ActBridgeOut && h.Act != facts.ActMessageOut {
+		return common.Address{}, false
+	}
+	who, ok := h.Rule.Address(a.EventOf(h), "recipient")
+	return who, ok && who != common.Address{} && who != a.Sender && !facts.Contains(a.Actors, who)
 }
 
 func crossing(s, prep, place, slug, key string) string {

@@ -31,7 +31,7 @@ func TestDeliveryFees(t *testing.T) {
 			Log(hop, fromL2, []any{7, 137, scene.Friend}, 4_900, 1, fee, 0, 4_000, 9)
 	}
 	f("bonder", sent(100), "Bridged 5 USDC over Hop; 100 raw units of 0x7a17…7a17 of it pays for the delivery",
-		"The crossing goes to Polygon PoS over Hop, with the key 7; 100 raw units of 0x7a17…7a17 of what crosses pays for its delivery.")
+		"The crossing goes to Polygon PoS over Hop, with the key 7; it is for 0xf00d…f00d there; 100 raw units of 0x7a17…7a17 of what crosses pays for its delivery.")
 	f("no fee", sent(0), "Bridged 5 USDC over Hop", "")
 	f("more than was sent", sent(5_000), "Bridged 5 USDC over Hop", "")
 	deposit := func(payee common.Address) *scene.Scene {
@@ -39,7 +39,7 @@ func TestDeliveryFees(t *testing.T) {
 			Log(hop, fromL1, []any{10, scene.Friend, scene.Bot}, 5_000_000, 4_000_000, 9, 250_000)
 	}
 	f("relayer", deposit(hop), "Bridged 5 USDC over Hop; 0.25 USDC of it pays for the delivery",
-		"The crossing goes to OP over Hop; 0.25 USDC of what crosses pays for its delivery.")
+		"The crossing goes to OP over Hop; it is for 0xf00d…f00d there; 0.25 USDC of what crosses pays for its delivery.")
 	f("a token that the bridge did not take", deposit(scene.Pool2), "Bridged 5 USDC over Hop", "")
 	coin := withMove(scene.New(&hop, 2_000_000_000, scene.Input("sendToL2(uint256,address)", 8453, scene.User))).
 		Log(hop, fromL1, []any{8453, scene.Friend, scene.Bot}, 2_000_000_000, 1_000, 9, 3_000_000)

@@ -253,7 +253,7 @@ func (a *stepWriter) hitSteps(folded *folding) (steps []step) {
 			text: func() string { return a.sayHit(h) + a.sayTokenFees(folded.pools[h].fees) + "." }}
 		if x, ok := folded.pools[h]; ok {
 			s.about.Amounts, s.logs = []verdict.Amount{{Key: x.took.Key, N: x.took.Amount}, {Key: x.gave.Key, N: x.gave.Amount}}, x.logs
-		} else if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
+		} else if a.namesDoer(h) {
 			s.about.Actor = &h.Party[0]
 		}
 		if o := a.operationAt(h.Log); o != nil && o.Cost != nil {
@@ -312,10 +312,20 @@ func (a *stepWriter) sayHit(h *facts.Match) string {
 		}
 	}
 	did := cmp.Or(verbs[h.Act].past, "Did "+strings.ReplaceAll(string(h.Act), "_", " "))
-	if len(h.Party) > 0 && h.Party[0] != (common.Address{}) && h.Party[0] != h.Emitter {
+	if a.namesDoer(h) && h.Party[0] != h.Emitter {
 		return a.whoParty(h) + " " + lowerFirst(did) + " at " + place
 	}
 	return did + " at " + place
+}
+
+// namesDoer reports whether an event names who did what it tells. Events of some bridges name only
+// who gets what crosses, which is somebody else at times.
+func (a *stepWriter) namesDoer(h *facts.Match) bool {
+	if len(h.Party) == 0 || h.Party[0] == (common.Address{}) {
+		return false
+	}
+	who, other := a.recipientThere(h)
+	return !other || who != h.Party[0]
 }
 
 // sayPool tells what a pool took and gave, where its net movement is that of one swap
