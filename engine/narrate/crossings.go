@@ -77,7 +77,7 @@ func (a *stepWriter) recipientThere(h *facts.Match) (common.Address, bool) {
 		return common.Address{}, false
 	}
 	who, ok := h.Rule.Address(a.EventOf(h), "recipient")
-	return who, ok && who != common.Address{} && who != a.Sender && !facts.Contains(a.Actors, who)
+	return who, ok && who != common.Address{} && !facts.Contains(a.Actors, who)
 }
 
 func crossing(s, prep, place, slug, key string) string {
