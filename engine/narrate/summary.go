@@ -43,7 +43,7 @@ func (a *headlineWriter) summarise() string {
 	}
 	s := a.actHeadline(o, via)
 	if at, ok := classify.TradedBy(a.Case, o); ok && o.Act != facts.ActArbitrage {
-		s += ", by contract " + a.Who(at)
+		s += ", by " + a.contract(at) + a.Who(at)
 	}
 	if a.InnerFailed {
 		failed := "Inner act failed"
@@ -420,6 +420,14 @@ func inChain(list []facts.PoolTrade) []facts.PoolTrade {
 		}
 	}
 	return list
+}
+
+// contract is the word for an account that is known to be one, and nothing for others.
+func (a *headlineWriter) contract(who common.Address) string {
+	if l := a.Layout(); who == a.Entry || l != nil && l.RanCode(who) || a.Contracts[who] != nil {
+		return "contract "
+	}
+	return ""
 }
 
 func (a *headlineWriter) liquidationHeadline(o *classify.Opinion, via string) string {

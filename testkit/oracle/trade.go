@@ -111,7 +111,7 @@ var swapped = regexp.MustCompile(`^Swapped (.+?) for (\S+ .+?)(?: (?:on|through)
 // trade: who gave one asset and got another sold the one and bought the other.
 func (j *judge) trade() {
 	m := swapped.FindStringSubmatch(j.r.Summary)
-	if m == nil || strings.Contains(j.r.Summary, ", by contract ") {
+	if m == nil || strings.Contains(j.r.Summary, ", by ") {
 		return
 	}
 	trader := j.From
