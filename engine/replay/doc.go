@@ -8,7 +8,8 @@
 // what does not reproduce gas, status and logs must not be shown as a trace.
 //
 // Exact rules are known for Ethereum mainnet. On chains that run the same
-// transactions under their own schedule the rules are read off the header and the
+// transactions under their own schedule the published times of their forks decide
+// (forks.tsv, each with its source), or the header where no time is known; either
 // result is marked approximate. Stacks whose transactions plain go-ethereum cannot
 // express (rollups with deposits and L1 fees, zkSync, Bor ...) are refused with
 // [ErrUnsupported].

@@ -36,8 +36,10 @@ func execute(ctx context.Context, env *environment, src *source, tx *ethrpc.Tran
 		}
 	}
 	res := &Result{Approximate: env.approximate}
-	if env.approximate {
+	if env.guessed {
 		res.Notes = append(res.Notes, "fork rules were read off the header")
+	} else if env.approximate {
+		res.Notes = append(res.Notes, "fork rules are those of the chain's published schedule; what it changed beside them is not known")
 	}
 	if len(earlier) == 0 && alignNonce(env, db, tx) {
 		res.Notes = append(res.Notes, "the sender's nonce was advanced past skipped transactions")

@@ -61,7 +61,7 @@ type Result struct {
 	Logs          []ethrpc.Log // Index counts from the first replayed transaction
 	StateDiff     *ethrpc.StateDiff
 	Reads         int      // State calls
-	Approximate   bool     // the rules were derived from the header
+	Approximate   bool     // the chain may differ in more than is known here; see Notes
 	AppliedFrames []bool   // which of Changes.Frames took place, in their order
 	Notes         []string // what the reader of the trace should know; see AllNotes
 }

@@ -19,7 +19,8 @@ import (
 type environment struct {
 	config      *params.ChainConfig
 	block       *ethrpc.Block
-	approximate bool
+	approximate bool // the chain may differ from Ethereum in more than its forks
+	guessed     bool // the forks were read off the header
 	merged      bool // post-merge rules; DIFFICULTY is PREVRANDAO
 	blobFee     *big.Int
 }
@@ -54,8 +55,10 @@ func newEnvironment(ch *chain.Chain, blk *ethrpc.Block, txs []*ethrpc.Transactio
 	return env, env.setBlobFee()
 }
 
-// guess derives the rules from the header, for a chain whose fork schedule is unknown: a
-// field that a fork added shows that the fork is active.
+// guess derives the rules of a chain that go-ethereum has no configuration for: from its
+// published forks or, where they are unknown, from the header, in which a field that a fork
+// added shows that the fork is active. Both are approximate: what a chain changed beside
+// the forks, such as precompiles of its own, is not known here.
 func (env *environment) guess(ch *chain.Chain, txs []*ethrpc.Transaction) error {
 	reason := ch.Stack.Unreplayable()
 	if reason == "" && env.block.BaseFee == nil {
@@ -65,32 +68,26 @@ func (env *environment) guess(ch *chain.Chain, txs []*ethrpc.Transaction) error 
 		return fmt.Errorf("%w on %s: %s", ErrUnsupported, ch.Name, reason)
 	}
 	env.approximate = true
-	env.config = configOf(ch.ID, env.block, txs)
+	l, published := levelOf(ch.ID, env.block, txs)
+	env.guessed = !published
+	env.config = configOf(ch.ID, l)
 	env.merged = env.merged || env.config.ShanghaiTime != nil
 	return nil
 }
 
-// configOf has every fork that the header shows. Prague added no field that is
-// kept here: it is taken for active since it was on mainnet, or when a
-// transaction of its type stands in the block.
-func configOf(id uint64, blk *ethrpc.Block, txs []*ethrpc.Transaction) *params.ChainConfig {
+// configOf has the forks that are active in a block, and no other.
+func configOf(id uint64, l level) *params.ChainConfig {
 	cfg := *params.AllDevChainProtocolChanges
 	cfg.ChainID = new(big.Int).SetUint64(id)
-	cfg.ShanghaiTime, cfg.CancunTime, cfg.PragueTime = nil, nil, nil
-	cfg.OsakaTime, cfg.BogotaTime = nil, nil
-	if blk.Withdrawals >= 0 {
-		cfg.ShanghaiTime = new(uint64)
+	active := func(f level) *uint64 {
+		if l < f {
+			return nil
+		}
+		return new(uint64)
 	}
-	if blk.ExcessBlobGas != nil || blk.ParentBeaconRoot != nil {
-		cfg.ShanghaiTime, cfg.CancunTime = new(uint64), new(uint64)
-	}
-	prague := blk.Timestamp >= *params.MainnetChainConfig.PragueTime
-	for _, tx := range txs {
-		prague = prague || tx.Type == types.SetCodeTxType
-	}
-	if cfg.CancunTime != nil && prague {
-		cfg.PragueTime = new(uint64)
-	}
+	cfg.ShanghaiTime, cfg.CancunTime = active(shanghai), active(cancun)
+	cfg.PragueTime, cfg.OsakaTime = active(prague), active(osaka)
+	cfg.AmsterdamTime, cfg.BogotaTime = nil, nil
 	return &cfg
 }
 
