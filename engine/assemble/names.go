@@ -201,10 +201,12 @@ func (b *builder) addParties() {
 func (b *builder) contractsSeen() map[common.Address]bool {
 	seen := make(map[common.Address]bool)
 	for i := range b.receipt.Logs {
-		seen[b.receipt.Logs[i].Address] = true
+		if at := b.receipt.Logs[i].Address; at != evmsig.NativeLogger {
+			seen[at] = true
+		}
 	}
 	for _, f := range b.tree.Frames {
-		ran := len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Output) > 0 || f.Kind == trace.Create || f.Kind == trace.Create2 ||
+		ran := len(f.Children) > 0 || f.Logged() || len(f.Output) > 0 || f.Kind == trace.Create || f.Kind == trace.Create2 ||
 			f.Kind == trace.DelegateCall
 		if f.HasTo && ran && f.Kind != trace.SelfDestruct {
 			seen[f.To] = true

@@ -84,7 +84,7 @@ func (l *inspection) code(a common.Address) bool {
 		return true
 	}
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool {
-		return f.From == a && f.Parent != nil || f.To == a && len(f.Logs) > 0
+		return f.From == a && f.Parent != nil || f.To == a && f.Logged()
 	})
 }
 

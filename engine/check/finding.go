@@ -113,7 +113,7 @@ func (l *inspection) sourced(a common.Address) bool {
 	}
 	for _, f := range l.Tree.Frames {
 		switch {
-		case f.To == a && f.HasTo && (len(f.Children) > 0 || len(f.Logs) > 0):
+		case f.To == a && f.HasTo && (len(f.Children) > 0 || f.Logged()):
 			if !l.lent(a) {
 				return false
 			}

@@ -78,7 +78,7 @@ func (l *inspection) flagLoan() (out []verdict.Risk) {
 // the check of changes of control.
 func (l *inspection) takenOver() bool {
 	root := l.f.Tree.Root
-	return l.Diff == nil && len(l.Receipt.Logs) == 0 && strings.HasPrefix(strings.ToLower(l.CallName(0)), "init") &&
+	return l.Diff == nil && l.Unlogged() && strings.HasPrefix(strings.ToLower(l.CallName(0)), "init") &&
 		!root.Kind.Creates() &&
 		len(root.Input) >= 36 &&
 		len(l.f.Moves) == 0 &&

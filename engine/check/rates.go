@@ -139,7 +139,7 @@ func (l *inspection) unfinished(r reading) *trace.Frame {
 // gave it something, earlier in the transaction.
 func (l *inspection) touchedBefore(r reading) bool {
 	for _, f := range l.Tree.Frames[:r.frame.Index] {
-		if f.Kind == trace.Call && f.Status == trace.OK && f.To == r.source && l.party(f.From) && len(f.Logs)+len(f.Children) > 0 {
+		if f.Kind == trace.Call && f.Status == trace.OK && f.To == r.source && l.party(f.From) && (f.Logged() || len(f.Children) > 0) {
 			return true
 		}
 	}

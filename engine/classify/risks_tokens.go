@@ -150,7 +150,7 @@ func riskStuck(a *facts.Case) (risks []verdict.Risk) {
 	switch {
 	case *a.Tx.To == common.Address{}:
 		risks = append(risks, flag(verdict.StuckValue, verdict.SentToZero, value))
-	case token && len(a.Tx.Input) == 0 && len(a.Receipt.Logs) == 0 && !a.WrappedNative(*a.Tx.To) && !passedOn(a):
+	case token && len(a.Tx.Input) == 0 && a.Unlogged() && !a.WrappedNative(*a.Tx.To) && !passedOn(a):
 		risks = append(risks, flag(verdict.StuckValue, verdict.SentToIdleToken, value))
 	case callsNobody(a):
 		risks = append(risks, flag(verdict.StuckValue, verdict.SentToNoCode, value, verdict.Who(*a.Tx.To)))
@@ -168,7 +168,7 @@ func passedOn(a *facts.Case) bool {
 // transfer with these bytes costs, so that nothing can have executed it.
 func callsNobody(a *facts.Case) bool {
 	in := a.Tx.Input
-	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.Call == nil && a.Function == "" || len(a.Receipt.Logs) > 0 {
+	if len(in) < 4 || len(in)%32 != 4 || !a.Unlogged() || a.Call == nil && a.Function == "" {
 		return false
 	}
 	if f := a.RootFrame(); f == nil || a.Tree.Source == trace.SourceReceipt || len(f.Children) > 0 || len(f.Output) > 0 {

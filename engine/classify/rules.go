@@ -210,7 +210,7 @@ func batchPost(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActBatchPost, facts.ActStatePost); len(hits) > 0 && len(a.In) == 0 {
 		return opine(hits)
 	}
-	quiet := a.Receipt != nil && len(a.Receipt.Logs) == 0 && len(a.Out)+len(a.In) == 0
+	quiet := a.Unlogged() && len(a.Out)+len(a.In) == 0
 	if a.Tx.To == nil || !quiet || !a.Succeeded {
 		return nil
 	}

@@ -206,7 +206,7 @@ func executedAddresses(tree *trace.Tree) map[common.Address]bool {
 }
 
 func executed(f *trace.Frame) bool {
-	return len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Markers) > 0 || len(f.Output) > 0
+	return len(f.Children) > 0 || f.Logged() || len(f.Markers) > 0 || len(f.Output) > 0
 }
 
 // plainTransfer reports whether a frame with input reached no code: a text in the input of

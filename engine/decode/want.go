@@ -80,7 +80,7 @@ func (w *wants) frame(f *trace.Frame) {
 	if f.MovesValue() {
 		weight += weightValue
 	}
-	if len(f.Logs) > 0 {
+	if f.Logged() {
 		weight += weightLog
 	}
 	if f.Depth == 0 || f.Parent != nil && f.Parent.Depth == 0 && delegate(f.Parent) == f {

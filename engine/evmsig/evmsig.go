@@ -11,6 +11,10 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
+// NativeLogger is no contract: from EIP-7708 on the chain itself writes a Transfer log of this
+// address for every move of native coin to another account, the fee excepted.
+var NativeLogger = common.HexToAddress("0xfffffffffffffffffffffffffffffffffffffffe")
+
 // Selector is the first four bytes of the hash of a function's signature.
 type Selector [4]byte
 

@@ -36,7 +36,7 @@ func (a *Case) Delegates() (list []common.Address, clears int) {
 // the gas used is to the unit what the data itself costs (Yellow Paper and EIP-2028, or the
 // floor of EIP-7623): rollups add to it what they pay elsewhere, and access lists their own.
 func (a *Case) NoCodeRan() bool {
-	if !a.Succeeded || a.Tx.To == nil || a.Receipt == nil || len(a.Receipt.Logs) > 0 || len(a.Tx.Input) == 0 {
+	if !a.Succeeded || a.Tx.To == nil || !a.Unlogged() || len(a.Tx.Input) == 0 {
 		return false
 	}
 	if f := a.RootFrame(); f != nil && len(f.Children)+len(f.Output) > 0 {

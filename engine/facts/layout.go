@@ -147,7 +147,7 @@ func (f *Layout) frames() {
 		if x.Status != trace.OK {
 			continue
 		}
-		if len(x.Children) > 0 || len(x.Logs) > 0 || len(x.Output) > 0 {
+		if len(x.Children) > 0 || x.Logged() || len(x.Output) > 0 {
 			f.code[x.To], f.code[f.Context[i]] = true, true
 		}
 		if x.Kind.Creates() && x.HasTo {

@@ -1,6 +1,12 @@
 package facts
 
-import "txlens/engine/trace"
+import (
+	"slices"
+
+	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
+	"txlens/engine/trace"
+)
 
 // OutcomeKnown reports whether anything says how the transaction ended. Without a
 // receipt that is a trace that failed: then nothing moved in any case.
@@ -11,10 +17,21 @@ func (a *Case) OutcomeKnown() bool {
 	return a.Receipt != nil && a.Receipt.Status != nil || a.HasTrace()
 }
 
+// Unlogged reports whether there is a receipt in which no contract logged anything.
+func (a *Case) Unlogged() bool {
+	return a.Receipt != nil && Unlogged(a.Receipt)
+}
+
+// Unlogged reports whether no contract logged anything in a transaction. What the chain itself
+// logs of native coin (EIP-7708) shows no code that ran.
+func Unlogged(rc *ethrpc.Receipt) bool {
+	return !slices.ContainsFunc(rc.Logs, func(l ethrpc.Log) bool { return l.Address != evmsig.NativeLogger })
+}
+
 // BareTransfer: coin sent without calldata for the price of a plain transfer; no code
 // can have run, so the receipt tells all.
 func (a *Case) BareTransfer() bool {
-	return a.Succeeded && a.Tx.To != nil && len(a.Tx.Input) == 0 && a.Receipt != nil && len(a.Receipt.Logs) == 0 && a.Receipt.GasUsed == 21000
+	return a.Succeeded && a.Tx.To != nil && len(a.Tx.Input) == 0 && a.Unlogged() && a.Receipt.GasUsed == 21000
 }
 
 // FailureOrigin is the frame where the failure of the transaction began, or that of its

@@ -150,7 +150,7 @@ func swapV3(l *ethrpc.Log) *poolSwap {
 func (s *poolSwap) assets(rc *ethrpc.Receipt, pool common.Address) {
 	for i := range rc.Logs {
 		l := &rc.Logs[i]
-		if len(l.Topics) != 3 || l.Topics[0] != evmsig.TopicTransfer || len(l.Data) != 32 {
+		if len(l.Topics) != 3 || l.Topics[0] != evmsig.TopicTransfer || len(l.Data) != 32 || l.Address == evmsig.NativeLogger {
 			continue
 		}
 		from, to, n := common.BytesToAddress(l.Topics[1][12:]), common.BytesToAddress(l.Topics[2][12:]), new(big.Int).SetBytes(l.Data)

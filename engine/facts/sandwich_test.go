@@ -233,3 +233,26 @@ func TestSandwichOfConcentratedLiquidity(t *testing.T) {
 		}
 	}
 }
+
+// The logs that the chain writes of native coin (EIP-7708) name no asset of a swap.
+func TestSwapAssets(t *testing.T) {
+	pool, token := common.Address{0x99}, common.Address{0x77}
+	moved := func(asset, from, to common.Address, n int64) ethrpc.Log {
+		return ethrpc.Log{Address: asset, Data: common.BigToHash(big.NewInt(n)).Bytes(),
+			Topics: []common.Hash{evmsig.TopicTransfer, common.BytesToHash(from[:]), common.BytesToHash(to[:])}}
+	}
+	f := func(wantPaid, wantGot common.Address, logs ...ethrpc.Log) {
+		t.Helper()
+		s := &poolSwap{in: big.NewInt(5), out: big.NewInt(7)}
+		s.assets(&ethrpc.Receipt{Logs: logs}, pool)
+		if s.paid != wantPaid || s.got != wantGot {
+			t.Errorf("paid %s, got %s", s.paid, s.got)
+		}
+	}
+	user, none := common.Address{1}, common.Address{}
+	f(token, none, moved(token, user, pool, 5))
+	f(none, token, moved(token, pool, user, 7))
+	f(none, none, moved(token, user, pool, 6), moved(token, pool, user, 5))
+	f(none, token, moved(evmsig.NativeLogger, user, pool, 5), moved(token, pool, user, 7))
+	f(token, none, moved(token, user, pool, 5), moved(evmsig.NativeLogger, pool, user, 7))
+}

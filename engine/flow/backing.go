@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/statediff"
 	"txlens/engine/trace"
 
@@ -125,7 +126,7 @@ func (c *computation) externalStorage(logged map[common.Address]bool) bool {
 // couldMove reports whether an emitter can move assets without storage: it holds, receives
 // or pays native coin, is deleted, or is run by the chain itself.
 func (c *computation) couldMove(a common.Address) bool {
-	if c.nativeToken(a) || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == systemLogger || a.Big().BitLen() <= 16 {
+	if c.nativeToken(a) || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == evmsig.NativeLogger || a.Big().BitLen() <= 16 {
 		return true
 	}
 	pre, post := c.Diff.Pre[a], c.Diff.Post[a]

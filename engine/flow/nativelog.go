@@ -4,14 +4,11 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 )
-
-// systemLogger emits a Transfer log for every native move on chains with EIP-7708; the
-// frames already show those moves.
-var systemLogger = common.HexToAddress("0xfffffffffffffffffffffffffffffffffffffffe")
 
 // nativeByLogs records native moves that appear only in the logs of the coin's own token
 // contract. It reports whether those logs are complete.
@@ -27,7 +24,63 @@ func (c *computation) nativeByLogs() bool {
 	case chain.NativeLogsAdd:
 		c.addByLogs()
 	}
-	return false
+	return c.movesByLogs()
+}
+
+// movesByLogs reads the native moves of a transaction without a trace from the logs of
+// EIP-7708, which are complete: it reports whether there are any. Logs that lack the value of
+// the transaction itself, which comes first, are something else.
+func (c *computation) movesByLogs() bool {
+	if c.Tree != nil && c.Tree.Root != nil && c.Tree.Source != trace.SourceReceipt || !c.Succeeded || c.txType.OutsideFrames {
+		return false
+	}
+	type native struct {
+		from, to common.Address
+		amount   uint256.Int
+	}
+	var list []native
+	for i := range c.Receipt.Logs {
+		l := &c.Receipt.Logs[i]
+		if l.Address != evmsig.NativeLogger {
+			continue
+		}
+		from, to, v, ok := erc20Transfer(l)
+		if !ok {
+			return false
+		}
+		list = append(list, native{from, to, v})
+	}
+	to, created := c.target()
+	v, paid := positive(c.Tx.Value)
+	paid = paid && to != c.Tx.From
+	if paid && (len(list) == 0 || list[0].from != c.Tx.From || list[0].to != to || !list[0].amount.Eq(v)) {
+		return false
+	}
+	for i := range list {
+		m := Move{Kind: MoveCall, From: list[i].from, To: list[i].to, Frame: -1}
+		if paid && i == 0 {
+			if c.Tree != nil && c.Tree.Root != nil {
+				m.Frame = c.Tree.Root.Index
+			}
+			if created {
+				m.Kind = MoveCreate
+			}
+		}
+		c.move(m, &list[i].amount)
+	}
+	c.out.Complete = len(list) > 0
+	return len(list) > 0
+}
+
+// target is the account that the transaction calls or creates.
+func (c *computation) target() (to common.Address, created bool) {
+	switch {
+	case c.Tx.To != nil:
+		return *c.Tx.To, false
+	case c.Receipt.ContractAddress != nil:
+		return *c.Receipt.ContractAddress, true
+	}
+	return common.Address{}, true
 }
 
 // addByLogs records the moves made through the coin's token interface, which carry no call

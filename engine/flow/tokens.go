@@ -77,7 +77,7 @@ func movesTokens(topic common.Hash) bool {
 
 // nativeLog reports whether a log only repeats a native move.
 func (c *computation) nativeLog(l *ethrpc.Log) bool {
-	if l.Address == systemLogger {
+	if l.Address == evmsig.NativeLogger {
 		return true
 	}
 	return c.Chain.Stack.NativeLogs() == chain.NativeLogsAll && c.nativeToken(l.Address)

@@ -114,7 +114,7 @@ func TestTransferLayouts(t *testing.T) {
 	f("", logOf(token, batch, 64, 160, common.MaxHash, 7, 8, 2, 5, 6))
 	f("", logOf(token, batch, 64))
 	f("", logOf(token, topics(evmsig.TopicTransfer6909, alice, bob, 7), carol))
-	f("", logOf(systemLogger, transfer(alice, bob), 5)) // EIP-7708 repeats a native move
+	f("", logOf(evmsig.NativeLogger, transfer(alice, bob), 5)) // EIP-7708 repeats a native move
 }
 
 func TestTransfersOfIDsWithoutTheLayout(t *testing.T) {

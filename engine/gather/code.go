@@ -12,7 +12,7 @@ import (
 // message: it left no log, and calls no function that is known. nil: not asked, or the node
 // could not say.
 func Codeless(ctx context.Context, w StateReader, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt) *bool {
-	if tx.To == nil || len(tx.Input) == 0 || tx.BlockNumber == nil || rc.Status != nil && *rc.Status != 1 || len(rc.Logs) > 0 ||
+	if tx.To == nil || len(tx.Input) == 0 || tx.BlockNumber == nil || rc.Status != nil && *rc.Status != 1 || !txfacts.Unlogged(rc) ||
 		txfacts.Tables().Call(tx.Input) != nil {
 		return nil
 	}

@@ -127,7 +127,7 @@ func ask(ctx context.Context, w StateReader, ch *chain.Chain, at uint64, addrs [
 func tokenEmitters(rc *ethrpc.Receipt, most int) []common.Address {
 	moved := &ethrpc.Receipt{}
 	for i := range rc.Logs {
-		if l := &rc.Logs[i]; len(l.Topics) > 0 && tokenTopics[l.Topics[0]] {
+		if l := &rc.Logs[i]; len(l.Topics) > 0 && tokenTopics[l.Topics[0]] && l.Address != evmsig.NativeLogger {
 			moved.Logs = append(moved.Logs, ethrpc.Log{Address: l.Address})
 		}
 	}

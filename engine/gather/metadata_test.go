@@ -190,6 +190,10 @@ func TestTokenEmitters(t *testing.T) {
 		}
 	}
 	f(evmsig.TopicTransfer, true)
+	native := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: evmsig.NativeLogger, Topics: []common.Hash{evmsig.TopicTransfer}}}}
+	if got := tokenEmitters(native, 9); len(got) > 0 {
+		t.Errorf("the chain's own logs of native coin: %v", got)
+	}
 	f(evmsig.TopicIssueAmount, true)
 	f(evmsig.TopicRedeemAmount, true)
 	f(common.HexToHash("0x40c10f1900000000000000000000000000000000000000000000000000000000"), true) // mint(address,uint256)

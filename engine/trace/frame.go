@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 )
@@ -65,6 +67,17 @@ type Frame struct {
 	Status     Status
 	RevertedBy *Frame // nearest failed ancestor, when Status is Reverted
 	Markers    []*Marker
+}
+
+// Logged reports whether the code of the frame emitted a log. The chain's own log of the coin
+// that a frame carries (EIP-7708) shows no code.
+func (f *Frame) Logged() bool {
+	for i := range f.Logs {
+		if f.Logs[i].Address != evmsig.NativeLogger {
+			return true
+		}
+	}
+	return false
 }
 
 // MovesValue reports whether the frame transfers its Value when it succeeds:

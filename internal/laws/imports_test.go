@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"engine/view":           {"engine/api"},
 	"engine/export":         {"engine/api", "engine/report"},
 	"engine/diff":           {"engine/api", "engine/report"},
-	"engine/trace":          {"engine/ethrpc"},
+	"engine/trace":          {"engine/evmsig", "engine/ethrpc"},
 	"engine/replay":         {"engine/chain", "engine/ethrpc", "engine/trace"},
 	"engine/label":          {"engine/evmsig", "engine/protocol", "engine/chain", "engine/api"},
 	"engine/statediff":      {"engine/ethrpc"},
