@@ -3,8 +3,38 @@ package facts
 import (
 	"testing"
 
+	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
 )
+
+// TestRanCode: a call, an output and a log show code, but not the chain's own log of the coin that
+// an account received (EIP-7708).
+func TestRanCode(t *testing.T) {
+	at := common.Address{7}
+	f := func(want bool, change func(*trace.Frame)) {
+		t.Helper()
+		x := &trace.Frame{Kind: trace.Call, From: common.Address{1}, To: at, HasTo: true}
+		change(x)
+		tree := &trace.Tree{Root: x, HasLogs: true}
+		tree.Finish()
+		l := &Layout{Case: &Case{Input: &Input{Tree: tree, Tx: &ethrpc.Transaction{}}}}
+		l.frames()
+		if got := l.RanCode(at); got != want {
+			t.Errorf("%+v: %t", x, got)
+		}
+	}
+	f(false, func(*trace.Frame) {})
+	f(true, func(x *trace.Frame) { x.Output = []byte{1} })
+	f(true, func(x *trace.Frame) { x.Logs = []trace.Log{{Address: at}} })
+	f(false, func(x *trace.Frame) { x.Logs = []trace.Log{{Address: evmsig.NativeLogger}} })
+	f(true, func(x *trace.Frame) { x.Logs = []trace.Log{{Address: evmsig.NativeLogger}, {Address: at}} })
+	f(true, func(x *trace.Frame) {
+		x.Children = []*trace.Frame{{Kind: trace.Call, From: at, To: common.Address{8}, HasTo: true}}
+	})
+}
 
 // TestSameCall: calldata may be of any length, also none.
 func TestSameCall(t *testing.T) {
