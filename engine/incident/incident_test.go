@@ -13,6 +13,9 @@ func TestLookup(t *testing.T) {
 	if !ok || x.Name != "Beauty Chain" || x.Date != "2018-04-22" || x.Cause != "Integer Overflow" {
 		t.Errorf("%v %+v", ok, x)
 	}
+	if x, ok := Lookup(1, common.HexToHash("0xc5c61b3ac39d854773b9dc34bd0cdbc8b5bbf75f18551802a0b5881fcb990513")); !ok || x.Name != "TrustedVolumes" || x.Date != "2026-05-07" {
+		t.Errorf("%v %+v", ok, x)
+	}
 	if _, ok := Lookup(56, tx); ok {
 		t.Error("the same hash on another chain is known")
 	}
