@@ -34,7 +34,7 @@ func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 		"Minted 100 NFTs of 0x0721…0721 (0 … 99) to 0xf00d…f00d")
 	f("bot with a vault", scene.New(scene.At(scene.Bot), 9, nil2()).Transfer(scene.Usdc, scene.Vault, scene.Pool1, 7_000000).Transfer(scene.Weth, scene.Pool1, scene.Vault, 5).
 		Log(scene.Pool1, v2Swap, []any{scene.Bot, scene.Vault}, 7_000000, 0, 0, 5), "",
-		"Swapped 7 USDC for 0.000000000000000005 WETH, by contract 0x7a17…7a17")
+		"Swapped 7 USDC for 0.000000000000000005 WETH, by 0x7a17…7a17")
 	f("coin beside what crosses", withMove(scene.New(scene.At(scene.Vault), 2_000000, nil2()), nil).Transfer(scene.Usdc, scene.User, scene.Vault, 1_000000).
 		Log(scene.Vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, scene.User}), "send",
 		"Bridged 1 USDC over Across, along with 2,000,000 wei")
