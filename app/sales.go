@@ -248,13 +248,16 @@ func challengeSecret(store stores.Base, dir string) ([]byte, error) {
 }
 
 // inProgress returns whether a run or job has begun and will end.
-func (s *Sales) inProgress(jobs job.Store) func(id string) bool {
-	return func(id string) bool {
+func (s *Sales) inProgress(jobs job.Store) func(id string) (bool, error) {
+	return func(id string) (bool, error) {
 		if s.Seller != nil && s.Seller.Run(id) != nil {
-			return true
+			return true, nil
 		}
 		row, err := jobs.Job(id)
-		return err == nil && row.Status.Unfinished()
+		if errors.Is(err, api.ErrNoJob) {
+			return false, nil
+		}
+		return err == nil && row.Status.Unfinished(), err
 	}
 }
 

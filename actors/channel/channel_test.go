@@ -206,7 +206,7 @@ func openChannels(t *testing.T, book PaymentStore, set ...func(*Options)) *Chann
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	sys := runtime.NewSystem(slog.New(slog.DiscardHandler))
-	o := Options{Store: book, InProgress: func(string) bool { return true }}
+	o := Options{Store: book, InProgress: func(string) (bool, error) { return true, nil }}
 	for _, f := range set {
 		f(&o)
 	}

@@ -23,8 +23,9 @@ import (
 // Options configure the payee's side of payment channels.
 type Options struct {
 	Store PaymentStore
-	// InProgress reports whether a run or job has begun and will end. nil: none.
-	InProgress func(billID string) bool
+	// InProgress reports whether a run or job has begun and will end. nil: none. After an error,
+	// which means that this is not known, it is asked again later.
+	InProgress func(billID string) (bool, error)
 	Escrow     Escrow
 	Issuer     *mpp.Issuer
 	// Terms apply to every channel; Terms.Amount is not used. Terms.Sponsor needs a Sender
@@ -67,6 +68,8 @@ type Channels struct {
 	system  *runtime.System
 	options Options
 	began   time.Time // bills before it are of an earlier process
+	// swept: all interrupted runs of earlier processes that can no longer be joined were ended.
+	swept atomic.Bool
 
 	mu      sync.Mutex
 	refs    map[common.Hash]*channelRef

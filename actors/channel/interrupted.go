@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -23,10 +24,12 @@ func (c *Channels) eachOpenBill(from, until string, visit func(Bill) error) erro
 			return err
 		}
 		for _, b := range list {
-			switch {
-			case b.ID >= until:
+			if b.ID >= until {
 				return nil
-			case b.Final || c.options.InProgress != nil && c.options.InProgress(b.ID):
+			}
+			if open, err := c.interrupted(b); err != nil {
+				return err
+			} else if !open {
 				continue
 			}
 			if err := visit(b); err != nil {
@@ -40,6 +43,18 @@ func (c *Channels) eachOpenBill(from, until string, visit func(Bill) error) erro
 	}
 }
 
+// interrupted reports whether the run of a bill has begun and will not end.
+func (c *Channels) interrupted(b Bill) (bool, error) {
+	if b.Final || c.options.InProgress == nil {
+		return !b.Final, nil
+	}
+	works, err := c.options.InProgress(b.ID)
+	if err != nil {
+		return false, fmt.Errorf("look whether %s is in progress: %w", b.ID, err)
+	}
+	return !works, nil
+}
+
 // endInterrupted makes the bills of interrupted runs above an id final that can no longer be
 // joined: nothing was delivered, so they cost nothing, and what was collected becomes credit of
 // their channel. It returns the id below which all bills were looked at.
@@ -51,14 +66,21 @@ func (c *Channels) endInterrupted(ctx context.Context, from string) (until strin
 		errs = append(errs, err)
 		return ctx.Err()
 	})
-	return until, errors.Join(append(errs, err)...)
+	if err = errors.Join(append(errs, err)...); err == nil {
+		c.swept.Store(true)
+	}
+	return until, err
 }
 
 // creditInterrupted does the same before a channel is closed, for its runs that an earlier
-// process began and that could still be joined.
+// process began and that could still be joined. Right after a start it does so for all of them:
+// the first round of the Settler may not have come to its bills.
 func (c *Channels) creditInterrupted(ctx context.Context, id common.Hash) error {
-	joinable := recordid.Before(c.options.now().Add(-continueFor - time.Minute))
-	return c.eachOpenBill(joinable, recordid.Before(c.began), func(b Bill) error {
+	from := ""
+	if c.swept.Load() {
+		from = recordid.Before(c.options.now().Add(-continueFor - time.Minute))
+	}
+	return c.eachOpenBill(from, recordid.Before(c.began), func(b Bill) error {
 		if b.Channel != id {
 			return nil
 		}

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestInterruptedBills(t *testing.T) {
 		}
 		now := time.Now().Add(age)
 		m.c.options.now = func() time.Time { return now }
-		m.c.options.InProgress = func(id string) bool { return inProgress && id == bill }
+		m.c.options.InProgress = func(id string) (bool, error) { return inProgress && id == bill, nil }
 		if earlier {
 			m.c.began = now
 		}
@@ -66,6 +67,35 @@ func TestInterruptedBills(t *testing.T) {
 	f(time.Minute, false, false, false, true, false) // of this process: it is about to begin
 	f(time.Minute, true, true, false, true, false)
 	f(time.Minute, true, false, true, true, false)
+	f(continueFor+2*time.Minute, true, false, false, true, true) // no round of the Settler was before it
+}
+
+// TestInterruptedUnknown: while it is not known whether a run is in progress, its bill stays, and
+// the next round looks at it again.
+func TestInterruptedUnknown(t *testing.T) {
+	m := newMarket(t, StoreOf(newBookkeeper()))
+	p := m.served(1, 5*dollar, 900_000, 0)
+	s := &Settler{c: m.c, policy: SettlePolicy{}.withDefaults()}
+	bill := recordid.Before(time.Now().Add(-2 * continueFor))
+	if _, err := admitOn(t.Context(), m.c, p.ref.ChannelID, TicketKey{1}, bill, 80_000); err != nil {
+		t.Fatal(err)
+	}
+	m.c.began = time.Now()
+	f := func(works bool, unknown error, ended bool) {
+		t.Helper()
+		m.c.options.InProgress = func(string) (bool, error) { return works, unknown }
+		if err := s.sweepInterrupted(t.Context()); !errors.Is(err, unknown) {
+			t.Errorf("sweep: %v, want %v", err, unknown)
+		}
+		if err := m.c.creditInterrupted(t.Context(), p.ref.ChannelID); !errors.Is(err, unknown) {
+			t.Errorf("before a close: %v, want %v", err, unknown)
+		}
+		if b, err := m.c.Bill(bill); err != nil || b.forNothing() != ended || m.c.swept.Load() != (unknown == nil) {
+			t.Errorf("%+v, %v; want ended %t", b, err, ended)
+		}
+	}
+	f(false, errors.New("the store is away"), false)
+	f(false, nil, true)
 }
 
 // TestInterruptedChannelCloses: a close takes nothing for an interrupted run of its channel, and

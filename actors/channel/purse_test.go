@@ -121,7 +121,7 @@ func (m *market) restart() {
 		reserve = EscrowOf(m.client)
 	}
 	c := New(sys, Options{
-		InProgress: func(string) bool { return true }, // nothing is interrupted, unless a test says so
+		InProgress: func(string) (bool, error) { return true, nil }, // nothing is interrupted, unless a test says so
 		Store:      m.book, Escrow: reserve, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond, Adopt: m.adopt,
 		Log: slog.New(slog.NewTextHandler(&m.log, nil)), now: m.now, readBackRest: time.Millisecond,
 	})
