@@ -14,9 +14,18 @@ const leaseName = "writer"
 
 // The lease ends by the clock of the database, whatever the clocks of the processes say.
 const (
+	// ownerGone is true for a command, whose sessions are named $5 (empty for a server), if the owner of the lease is
+	// another command of which the database has no session. The sessions of this one must be seen
+	// by their name, because a proxy before the database may rename them. The result is never true
+	// for the lease of a server, whose owner does not end in such a name: a server has none while it
+	// connects again.
+	ownerGone = `$5 <> '' AND EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = $5)
+		AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = substring(l.owner FROM '` + commandSession + `[A-Z2-7]+$'))
+		AND l.owner ~ '` + commandSession + `[A-Z2-7]+$'`
+
 	takeLease = `INSERT INTO leases AS l (name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3 * INTERVAL '1 millisecond')
 		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
-		WHERE l.expires_at <= now() AND ($4 OR l.owner = '') RETURNING epoch`
+		WHERE l.expires_at <= now() AND ($4 OR l.owner = '') OR ` + ownerGone + ` RETURNING epoch`
 	renewLease = `UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
 		WHERE name = $1 AND owner = $2 AND epoch = $3`
 	giveLease = `UPDATE leases SET expires_at = now(), owner = '' WHERE name = $1 AND owner = $2 AND epoch = $3`
@@ -28,7 +37,9 @@ const leasePoll = 100 * time.Millisecond
 
 // takeLease waits for the lease. One that was given back is taken at once. One that has ended is
 // taken when the database has answered here for so long that its owner, if it lives, has renewed
-// it: after an outage of the database the owner keeps it.
+// it: after an outage of the database the owner keeps it. A command takes that of another command
+// as soon as the other one has no session, as after a kill; if it lives nevertheless, its next write
+// is ErrLeaseLost.
 func (s *Store) takeLease(ctx context.Context) error {
 	if s.options.LeaseWait >= 0 {
 		bounded, cancel := context.WithTimeout(ctx, s.options.LeaseWait)
@@ -43,7 +54,7 @@ func (s *Store) takeLease(ctx context.Context) error {
 			since = asked
 		}
 		ended := asked.Sub(since) >= s.options.watch
-		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds(), ended).Scan(&s.epoch)
+		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds(), ended, s.commandSession()).Scan(&s.epoch)
 		if err == nil {
 			s.hold.extend(asked.Add(s.options.Lease))
 			return nil
@@ -68,6 +79,14 @@ func (s *Store) takeLease(ctx context.Context) error {
 			return leasedBy(holder)
 		}
 	}
+}
+
+// commandSession is the name of the sessions of a command; empty for a server.
+func (s *Store) commandSession() string {
+	if !s.options.Command {
+		return ""
+	}
+	return s.session
 }
 
 // leasedBy is ErrLeased with the name of the process that holds the lease.

@@ -79,6 +79,7 @@ type Options struct {
 	Now         func() time.Time // default time.Now; leases use the clock of the database
 	Log         *slog.Logger     // nil: nothing is logged
 	NoMigration bool             // an older schema is ErrOlder
+	Command     bool             // a command opens the store, not a server: see takeLease
 
 	// watch is how long the database must have answered before a lease is taken that has ended
 	// and was not given back; default half of Lease. Tests make it short.
@@ -112,6 +113,7 @@ type Store struct {
 	enc     *zstd.Encoder
 	dec     *zstd.Decoder
 	owner   string
+	session string // name of the sessions in the database
 	epoch   int64
 	hold    hold
 
@@ -131,7 +133,8 @@ type Store struct {
 // nothing but an empty database.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{options: o, owner: ownerName(), writes: make(chan write, maxGroup), stop: make(chan struct{}), lost: make(chan struct{})}
+	s := &Store{options: o, session: sessionName(o), writes: make(chan write, maxGroup), stop: make(chan struct{}), lost: make(chan struct{})}
+	s.owner = ownerName(s.session)
 	err := s.reach(ctx, url)
 	if err == nil {
 		err = s.takeLease(ctx)
@@ -177,10 +180,10 @@ func (s *Store) reach(ctx context.Context, url string) error {
 }
 
 func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
-	if s.pool, err = connect(ctx, url, PoolSize); err != nil {
+	if s.pool, err = connect(ctx, url, s.session, PoolSize); err != nil {
 		return err
 	}
-	if s.writer, err = connect(ctx, url, writerSize); err != nil {
+	if s.writer, err = connect(ctx, url, s.session, writerSize); err != nil {
 		return err
 	}
 	there, err := hasTables(ctx, s.writer)
@@ -202,13 +205,31 @@ func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
 	return nil
 }
 
-// ownerName identifies this process among all that use the database.
-func ownerName() string {
+// Names of sessions in the database. That of a command ends in a random text.
+const (
+	serverSession  = "txlens"
+	commandSession = "txlens command "
+)
+
+func sessionName(o Options) string {
+	if o.Command {
+		return commandSession + rand.Text()
+	}
+	return serverSession
+}
+
+// ownerName identifies this process among all that use the database. That of a command ends in the
+// name of its sessions.
+func ownerName(session string) string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
 	}
-	return fmt.Sprintf("%s, process %d, %s", host, os.Getpid(), rand.Text())
+	unique := session
+	if session == serverSession {
+		unique = rand.Text()
+	}
+	return fmt.Sprintf("%s, process %d, %s", host, os.Getpid(), unique)
 }
 
 // errURL does not say what is wrong, because the error of pgx may repeat a password.
@@ -222,7 +243,7 @@ func CheckURL(url string) error {
 	return nil
 }
 
-func connect(ctx context.Context, url string, size int32) (*pgxpool.Pool, error) {
+func connect(ctx context.Context, url, session string, size int32) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errURL
@@ -231,7 +252,7 @@ func connect(ctx context.Context, url string, size int32) (*pgxpool.Pool, error)
 	c.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(StatementTimeout.Milliseconds(), 10)
 	// A process that was paused within a transaction must not keep others from the lease.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(idleInTransaction.Milliseconds(), 10)
-	c.ConnConfig.RuntimeParams["application_name"] = "txlens"
+	c.ConnConfig.RuntimeParams["application_name"] = session
 	p, err := pgxpool.NewWithConfig(ctx, c)
 	if err == nil {
 		if err = p.Ping(ctx); err != nil {
@@ -388,7 +409,7 @@ func (s *Store) Stats() Stats {
 
 // Exists reports whether the database has tables of a store, without making them.
 func Exists(ctx context.Context, url string) (bool, error) {
-	p, err := connect(ctx, url, 1)
+	p, err := connect(ctx, url, serverSession, 1)
 	if err != nil {
 		return false, err
 	}
@@ -405,7 +426,7 @@ func hasTables(ctx context.Context, p *pgxpool.Pool) (there bool, err error) {
 // Inspect returns the error that Open would return, or nil, and changes nothing. inUse says
 // that another process holds the lease.
 func Inspect(ctx context.Context, url string) (inUse bool, err error) {
-	p, err := connect(ctx, url, 1)
+	p, err := connect(ctx, url, serverSession, 1)
 	if err != nil {
 		return false, err
 	}

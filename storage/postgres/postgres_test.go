@@ -285,7 +285,7 @@ func TestNewerSchema(t *testing.T) {
 // and nobody does who opens it to read. A program goes on with a newer schema that says it may.
 func TestMigration(t *testing.T) {
 	ctx, name := context.Background(), create(t)
-	pool, err := connect(ctx, name, 1)
+	pool, err := connect(ctx, name, serverSession, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -353,7 +353,8 @@ func (s Store) checkCopy() error {
 }
 
 // CopyOptions are the options with which both stores of a Copy are opened at a time: nothing
-// expires while it runs.
+// expires while it runs. A database server ends the sessions of a command that was killed when it
+// has done what they asked for, so they wait a little.
 func CopyOptions(at time.Time) Options {
-	return Options{LeaseWait: 100 * time.Millisecond, ExpireEvery: -1, Now: func() time.Time { return at }, unfinished: true}
+	return Options{LeaseWait: 2 * time.Second, ExpireEvery: -1, Now: func() time.Time { return at }, unfinished: true, command: true}
 }

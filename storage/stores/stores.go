@@ -107,6 +107,7 @@ type Options struct {
 	NoMigration bool
 
 	unfinished bool // open a store into which a copy has not ended
+	command    bool // no server opens it
 }
 
 // Open opens a store. It creates folder and file, or the tables, where they are missing, and
@@ -127,7 +128,7 @@ func Open(ctx context.Context, at Location, o Options) (Store, error) {
 func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
 		s, err := postgres.Open(ctx, at.URL, postgres.Options{
-			LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration,
+			LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration, Command: o.command,
 		})
 		if err != nil {
 			return Store{}, err
