@@ -365,5 +365,7 @@ func (c *Channels) Standing(ctx context.Context, channel common.Hash) (Standing,
 	if err != nil {
 		return Standing{}, err
 	}
-	return standing(&row), nil
+	s := standing(&row)
+	s.Leaving = c.leaving.has(channel)
+	return s, nil
 }

@@ -83,6 +83,8 @@ type (
 		signal chan<- struct{} // capacity 1
 		end    bool
 	}
+	// look signals to all watchers.
+	look struct{ runtime.MayBeLate }
 	// rest tells an unused actor to release its memory.
 	rest struct{ runtime.MayBeLate }
 )
@@ -108,6 +110,8 @@ func (a *channel) Receive(ac runtime.Context) {
 		a.conclude(ac, m)
 	case watch:
 		a.attend(m)
+	case look:
+		a.signal()
 	case rest:
 		a.rest()
 	case runtime.Stopped:

@@ -83,6 +83,7 @@ type Channels struct {
 	paid            paid
 	limits          *limits
 	busy            busy
+	leaving         busy          // closes of payers that wait for running analyses
 	sends           chan struct{} // semaphore: one element for each transaction in progress
 	watchState      watchState    // results of the chain look-ups that are not in rows
 	faults          *faultLog     // faults of the payee
@@ -372,4 +373,18 @@ func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), e
 	ch := make(chan struct{}, 1)
 	c.system.Send(s.pid, watch{signal: ch})
 	return ch, func() { c.system.Send(s.pid, watch{signal: ch, end: true}) }, nil
+}
+
+// leave says that the payer of a channel has asked for its close, until stop is called. Analyses
+// that wait for its voucher are woken.
+func (c *Channels) leave(id common.Hash) (stop func(), err error) {
+	c.mu.Lock()
+	s, err := c.ref(id)
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	stop = c.leaving.enter(id)
+	c.system.Send(s.pid, look{})
+	return stop, nil
 }

@@ -87,6 +87,40 @@ func TestCloseByPayerWaits(t *testing.T) {
 	balanced(t, m, 70_000)
 }
 
+// checkLeaving: the standing of a channel says whether its payer waits for a close.
+func (m *market) checkLeaving(p *purse, want bool) {
+	m.t.Helper()
+	if s, err := m.c.Standing(m.t.Context(), p.ref.ChannelID); err != nil || s.Leaving != want {
+		m.t.Errorf("leaving %t, %v; want %t", s.Leaving, err, want)
+	}
+}
+
+// TestCloseWakes: a close by the payer that waits wakes what waits for a voucher of the channel.
+func TestCloseWakes(t *testing.T) {
+	m := newMarket(t, StoreOf(newBookkeeper()))
+	p := m.served(1, 5*dollar, 90_000, 20_000)
+	end := p.running(50_000)
+	m.checkLeaving(p, false)
+	signal, stop, err := m.c.Watch(p.ref.ChannelID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	released := make(chan error, 1)
+	go func() { released <- m.c.awaitRelease(t.Context(), p.ref.ChannelID) }()
+	select {
+	case <-signal:
+	case err := <-released:
+		t.Fatalf("it does not wait: %v", err)
+	}
+	m.checkLeaving(p, true)
+	end(40_000)
+	if err := <-released; err != nil {
+		t.Error(err)
+	}
+	m.checkLeaving(p, false)
+}
+
 // TestUnusedPartIsReleased: what was held and is not charged is free again, also where nothing is
 // owed.
 func TestUnusedPartIsReleased(t *testing.T) {

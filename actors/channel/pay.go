@@ -47,7 +47,10 @@ type Standing struct {
 	Deposit                    tempo.Amount
 	Consumed                   tempo.Amount // what this operation charged
 	Open                       bool         // the channel accepts vouchers and charges
-	TxHash                     common.Hash  // transaction that the credential caused; zero: none
+	// Leaving: its payer has asked for its close, which waits for a running analysis. The payer is
+	// not expected to sign another voucher.
+	Leaving bool
+	TxHash  common.Hash // transaction that the credential caused; zero: none
 }
 
 func standing(c *session.Channel) Standing {

@@ -55,13 +55,19 @@ func (c *Channels) closeForPayer(ctx context.Context, q PayRequest, p *mpp.Close
 }
 
 // awaitRelease waits until no voucher covers a purchase of a running analysis, which has to be
-// charged before the channel is closed.
+// charged before the channel is closed. An analysis that waits for another voucher gives up, because
+// who closes a channel signs none: otherwise the close would take as long as a payer may take to sign.
 func (c *Channels) awaitRelease(ctx context.Context, id common.Hash) error {
 	signal, stop, err := c.Watch(id)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	stay, err := c.leave(id)
+	if err != nil {
+		return err
+	}
+	defer stay()
 	for {
 		row, err := c.storedRow(ctx, id)
 		if err != nil || row.Status != session.Active || !c.coversRun(&row) {

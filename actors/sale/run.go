@@ -340,11 +340,15 @@ func (c *collection) affordable(n needs, missing tempo.Amount) bool {
 
 // wait asks the client to sign for what the run needs, and returns when it may have signed.
 func (c *collection) wait(n needs) error {
+	st, err := c.r.seller.o.Collector.Standing(c.work, c.r.Channel)
+	if err == nil && st.Leaving {
+		return api.ErrUnpaid
+	}
 	if c.patience == nil {
 		c.patience = time.NewTimer(c.r.seller.o.Patience)
 	}
 	var pause <-chan time.Time
-	if need := c.need(tempo.AmountFrom(n.due + n.secure)); need != nil {
+	if need := c.need(st, tempo.AmountFrom(n.due+n.secure)); err == nil && need != nil {
 		now := time.Now()
 		if c.turn.IsZero() {
 			wait, _ := c.r.seller.pace.Take(c.r.Channel, now, c.r.seller.o.Patience)
@@ -375,12 +379,10 @@ func (c *collection) wait(n needs) error {
 	return nil
 }
 
-// need returns the voucher that covers an amount more. It is nil if the channel cannot be
-// read, if the voucher of the last request has not arrived, or if the covering voucher is
-// there.
-func (c *collection) need(amount tempo.Amount) *mpp.NeedVoucher {
-	st, err := c.r.seller.o.Collector.Standing(c.work, c.r.Channel)
-	if err != nil || st.Accepted.Cmp(c.asked) < 0 {
+// need returns the voucher that covers an amount more. It is nil if the voucher of the last
+// request has not arrived, or if the covering voucher is there.
+func (c *collection) need(st channel.Standing, amount tempo.Amount) *mpp.NeedVoucher {
+	if st.Accepted.Cmp(c.asked) < 0 {
 		return nil
 	}
 	held, _ := st.Accepted.Sub(st.Available) // served, and held for other requests

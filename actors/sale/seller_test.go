@@ -28,6 +28,7 @@ type shelf struct {
 	order    []string
 	signal   chan struct{}
 	occupied int
+	leaving  bool
 	fails    error
 	admitted []channel.Order
 }
@@ -46,7 +47,7 @@ var (
 )
 
 func (s *shelf) standing() channel.Standing {
-	return channel.Standing{Channel: channelID, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent - s.held), Deposit: units(9_000_000), Open: true}
+	return channel.Standing{Channel: channelID, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent - s.held), Deposit: units(9_000_000), Open: true, Leaving: s.leaving}
 }
 
 func (s *shelf) Standing(context.Context, common.Hash) (channel.Standing, error) {
@@ -289,6 +290,18 @@ func TestCollectGivesUp(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	f("in time", api.ErrUnpaid, func(*Seller, *Run, *shelf, context.CancelFunc) { time.Sleep(61 * time.Second) })
+	f("closed by the payer", api.ErrUnpaid, func(_ *Seller, run *Run, book *shelf, _ context.CancelFunc) {
+		book.mu.Lock()
+		book.leaving = true
+		book.mu.Unlock()
+		book.signal <- struct{}{}
+		synctest.Wait()
+		select {
+		case <-run.GivenUp(): // without the time that a payer has to sign
+		default:
+			t.Error("it waits for a payer who leaves")
+		}
+	})
 	f("given up", api.ErrUnpaid, func(_ *Seller, run *Run, _ *shelf, _ context.CancelFunc) { run.GiveUp() })
 	f("stopped", api.ErrStopping, func(s *Seller, _ *Run, _ *shelf, _ context.CancelFunc) { s.Close(); s.Close() })
 	f("cancelled", context.Canceled, func(_ *Seller, _ *Run, _ *shelf, cancel context.CancelFunc) { cancel() })
