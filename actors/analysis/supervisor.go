@@ -49,7 +49,7 @@ type supervisor struct {
 	unpaidError     error // those of unfetched that the service could not pay for
 	assembling      bool
 	model           *assemble.Analysis // the case that the model examines; nil: the model is not asked
-	modelEnded      chan struct{}  // closed when the run of the model has ended; nil: no run was started
+	modelEnded      chan struct{}      // closed when the run of the model has ended; nil: no run was started
 	meter           *meter.Meter
 	answered        bool
 	expired         []string // phases that the deadline cut off
