@@ -65,7 +65,7 @@ func TestPausedProcess(t *testing.T) {
 			written++
 		}
 		cmd.Process.Signal(syscall.SIGSTOP)
-		s := open(t, url, Options{LeaseWait: time.Minute, ExpireEvery: -1})
+		s := open(t, url, Options{LeaseWait: time.Minute, ExpireEvery: -1, watch: 100 * time.Millisecond})
 		before := runsIn(t, s)
 		cmd.Process.Signal(syscall.SIGCONT)
 		lost := false

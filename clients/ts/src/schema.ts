@@ -553,7 +553,7 @@ export interface components {
             label: string;
             /** @description How far the label can be trusted. official: the project's own publication, or two lists that agree. reviewed: one list that people review. scraped: collected without review; such a label decides nothing. Absent where the contract gave its name itself. */
             labelConfidence?: components["schemas"]["LabelConfidence"];
-            /** @description Who gave the label: a list or package, the token itself, or the verified source; docs/labels.md tells the licences. */
+            /** @description Who gave the label: a list or package, the token itself, the verified source, or with user: a file of who runs the program; docs/labels.md tells the licences. */
             labelSource?: string;
             /** @description Its part in the transaction: sender, recipient, pool, router, token and the like. */
             role: string;
