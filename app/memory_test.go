@@ -2,8 +2,6 @@ package app_test
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"txlens/app"
 	"txlens/engine/api"
 	"txlens/testkit/service"
 )
@@ -42,20 +39,7 @@ func newBudgeted(t *testing.T) *budgeted {
 		t.Fatal(err)
 	}
 	o.MemoryMax = 64 << 20 // less than the flag accepts
-	ctx, cancel := context.WithCancel(context.Background())
-	s, err := app.New(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(s.Serve(ctx), s.Close()) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("%v: %s", err, log.String())
-		}
-	})
-	b.base = "http://" + s.Address().String()
+	b.base, _ = service.Run(t, o, &log)
 	return b
 }
 

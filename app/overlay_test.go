@@ -1,9 +1,7 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,20 +59,8 @@ func serveOwn(t *testing.T, d *ownData, more ...string) (base string, o app.Opti
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s, err := app.New(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(s.Serve(ctx), s.Close()) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("%v: %s", err, log.String())
-		}
-	})
-	return "http://" + s.Address().String(), o
+	base, _ = service.Run(t, o, &log)
+	return base, o
 }
 
 // rounds are the rounds that an answer names.

@@ -8,8 +8,8 @@ import (
 	"txlens/engine/mpp"
 )
 
-// TestStoreAway: while the database does not answer, every paid path is answered 503 with
-// Retry-After: never 500, and never with a demand for what is not known to be owed.
+// TestStoreAway: while the database does not answer, every paid path answers 503 with Retry-After.
+// It does not answer 500, and does not ask for a payment whose amount it could not read.
 func TestStoreAway(t *testing.T) {
 	const id = "0199d5f0-0000-7000-8000-000000000042"
 	away := fmt.Errorf("secret: %w", api.ErrStoreAway)

@@ -1,6 +1,6 @@
 package api
 
-// Dealings lay out what the sender's side gave and took. They are there beside a finding
+// Dealings lay out what the sender and its contracts gave and took. They are there beside a finding
 // by the outcome and beside a gain that nothing explains, and are what both rest on.
 type Dealings struct {
 	// Side is the sender, the contracts that act for it, and the accounts that they paid of

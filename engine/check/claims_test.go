@@ -107,7 +107,7 @@ func allFired(c *assemble.Analysis) string {
 	return strings.Join(out, " ")
 }
 
-// TestClaims: an earlier claim of the sender's side explains a payment; the questions are
+// TestClaims: an earlier claim of the party explains a payment; the questions are
 // put where no rule decides, and are few.
 func TestClaims(t *testing.T) {
 	scene := func() *trace.Frame {

@@ -38,7 +38,7 @@ var controlSlots = []common.Hash{statediff.Admin, statediff.Owner}
 // ownerSlots is how many of the first slots of a contract may hold its owner.
 const ownerSlots = 256
 
-// controls lists the words of control of a contract that went to the sender's side. What
+// controls lists the words of control of a contract that went to the party. What
 // stands in the implementation slot is code, which runs on the storage of the contract:
 // whoever writes it controls the contract. A
 // word may be packed: the address is its lowest 160 bits, what stands above is flags.
@@ -57,7 +57,7 @@ func (l *inspection) controls(a common.Address) (out []control) {
 	return out
 }
 
-// waited reports whether the contract had named one of the sender's side before: as a
+// waited reports whether the contract had named one of the party before: as a
 // pending owner, say. Then the change was meant.
 func (l *inspection) waited(a common.Address, to common.Address) bool {
 	for _, s := range l.changed(a) {
@@ -83,7 +83,7 @@ func (l *inspection) takeover() (out []verdict.Finding) {
 	return out
 }
 
-// calledByOwn lists the contracts of others that the sender's side called, in order.
+// calledByOwn lists the contracts of others that the party called, in order.
 func (l *inspection) calledByOwn() (out []common.Address) {
 	for _, f := range l.Tree.Frames {
 		if f.Kind == trace.Call && f.Status == trace.OK && l.party(f.From) && !l.party(f.To) && len(f.Input) >= 4 && !slices.Contains(out, f.To) {
@@ -186,7 +186,7 @@ func (l *inspection) governs(v common.Address, c control) bool {
 	return ok && !owner.Reverted && len(owner.Output) == 32 && common.BytesToAddress(owner.Output[12:]) == c.pre
 }
 
-// grabs is the first call of the sender's side to a contract that carries the new
+// grabs is the first cthe party to a contract that carries the new
 // controller, or where none does, that is made by it.
 func (l *inspection) grabs(v common.Address, c control) *trace.Frame {
 	var by *trace.Frame

@@ -29,7 +29,7 @@ const (
 	drainedSupply = 5 // percent of all there is
 )
 
-// drains: a contract lost 99 % of an asset that it had held to the sender's side, and that
+// drains: a contract lost 99 % of an asset that it had held to the party, and that
 // was much: more than 10,000 USD, or without a price, more than 5 % of all units. Of a
 // native coin without a price nothing tells how much it was. Who exchanges all it has with
 // others than the sender is not drained, nor is a wallet by its own user.

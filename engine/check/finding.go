@@ -236,7 +236,10 @@ func (l *inspection) paid(p *facts.Move, form verdict.Form, args ...verdict.Arg)
 	}
 	n := l.Receipt.Logs[p.Log].Index
 	a := api.AddrOf(p.Token)
-	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt", Frame: l.path(l.frameOf(p))}
+	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	if f := l.logFrame[p.Log]; f != nil { // nil: the trace has no logs
+		e.Frame = l.path(f)
+	}
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 

@@ -19,7 +19,7 @@ const (
 
 // dealings lay out the transaction where a rule fired; nil elsewhere.
 func (l *inspection) dealings() *verdict.Dealings {
-	if l == nil || len(l.matches) == 0 {
+	if len(l.matches) == 0 {
 		return nil
 	}
 	out := &verdict.Dealings{Side: l.side()}

@@ -55,7 +55,7 @@ func (l *inspection) mintsToSender(p *facts.Move) bool {
 		l.party(p.To) && !l.party(p.Key.Token) && !l.creates(p.Key.Token)
 }
 
-// givenFor reports whether the sender's side gave nothing to the token and burnt none of
+// givenFor reports whether the party gave nothing to the token and burnt none of
 // it: what it minted was free.
 func (l *inspection) givenFor(token common.Address) bool {
 	for i := range l.moves {
@@ -66,7 +66,7 @@ func (l *inspection) givenFor(token common.Address) bool {
 	return true
 }
 
-// buyer is who got the token from the sender's side and gave another asset for it.
+// buyer is who got the token from the party and gave another asset for it.
 func (l *inspection) buyer(token common.Address) (common.Address, flow.TokenKey) {
 	for i := range l.moves {
 		p := &l.moves[i]

@@ -337,17 +337,31 @@ func (l *inspection) amplifiers() (out []api.Amplifier) {
 	return out
 }
 
-// attackers are the cluster and the account for which the sender acted, without who is accused of
-// the broken rule.
+// attackers are the cluster and the account through which the sender acted, without who is accused
+// of the broken rule. Who only signed what the sender brought, such as an order or an authorization,
+// is none: it may be a user whose signature was misused.
 func (l *inspection) attackers(b *broken) (out []api.Addr) {
 	for _, list := range [][]common.Address{l.members(), b.takers, l.f.ProfitReceivers} {
 		for _, m := range list {
+			if m == l.Actor && !l.f.Member(m) && !l.actsItself() {
+				continue
+			}
 			if len(out) < maxAttackers && m != b.faulty && !slices.Contains(b.victims, m) && !slices.Contains(out, api.AddrOf(m)) {
 				out = append(out, api.AddrOf(m))
 			}
 		}
 	}
 	return out
+}
+
+// actsItself reports whether the account behind the sender made the calls, and did not only sign
+// something that the sender brought.
+func (l *inspection) actsItself() bool {
+	switch l.ActorKind {
+	case facts.ActorUserOp, facts.ActorSafe, facts.ActorDelegated:
+		return true
+	}
+	return false
 }
 
 // maxAttackers bounds how many accounts a finding accuses.

@@ -274,7 +274,7 @@ func (l *inspection) signedOrder() (out []match) {
 	return out
 }
 
-// splitTakings: the sender's side used approvals of earlier transactions to take assets of
+// splitTakings: the party used approvals of earlier transactions to take assets of
 // owners who did nothing here and have nothing for it, and split them. A subscription
 // charges one asset of each owner, and a payroll pays many from one.
 func (l *inspection) splitTakings() (out []match) {

@@ -69,8 +69,8 @@ func (l *inspection) frameOf(m *facts.Move) *trace.Frame { return l.Tree.Frames[
 // inside reports whether a movement was made in a call or below it.
 func (l *inspection) inside(m *facts.Move, f *trace.Frame) bool { return l.f.Within(m.Frame, f.Index) }
 
-// party reports whether an account acts for the sender: one of the party of the facts, or the
-// account that the classification found behind the sender.
+// party reports whether an account belongs to the party or is the account for which it acted, and
+// no check found it to be somebody else's.
 func (l *inspection) party(a common.Address) bool {
 	if l.f == nil || l.others[a] {
 		return false
@@ -88,10 +88,10 @@ func (l *inspection) net(a common.Address, k facts.Key) *big.Int {
 
 // members are the accounts of the party.
 func (l *inspection) members() []common.Address {
-	return slices.DeleteFunc(l.Party(), func(a common.Address) bool { return !l.party(a) })
+	return slices.DeleteFunc(l.PartyAndActor(), func(a common.Address) bool { return !l.party(a) })
 }
 
-// gain is the change of one asset of all of the sender's side.
+// gain is the change of one asset of the party.
 func (l *inspection) gain(k flow.TokenKey) *big.Int {
 	sum := new(big.Int)
 	for _, a := range l.members() {
@@ -111,7 +111,7 @@ func (l *inspection) total(k flow.TokenKey, pass func(*facts.Move) bool) *big.In
 	return sum
 }
 
-// losses are the fungible assets that an account lost and the sender's side got some of.
+// losses are the fungible assets that an account lost and the party got some of.
 func (l *inspection) losses(a common.Address) (keys []flow.TokenKey) {
 	for i := range l.moves {
 		p := &l.moves[i]
@@ -232,7 +232,7 @@ func (l *inspection) heldTokens(a, token common.Address, delta *big.Int) *big.In
 	return nil
 }
 
-// reached reports whether a frame runs below a call of the sender's side to a contract.
+// reached reports whether a frame runs below a cthe party to a contract.
 func (l *inspection) reached(f *trace.Frame, contract common.Address) *trace.Frame {
 	var found *trace.Frame
 	for ; f != nil; f = f.Parent {

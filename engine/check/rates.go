@@ -18,10 +18,10 @@ import (
 // reading is a rate that a contract asked another for before it paid.
 type reading struct {
 	frame  *trace.Frame // the call that asks
-	outer  *trace.Frame // the call of the sender's side to the reader
+	outer  *trace.Frame // the cthe party to the reader
 	reader common.Address
 	source common.Address
-	paid   *facts.Move // by the reader to the sender's side, after it
+	paid   *facts.Move // by the reader to the party, after it
 }
 
 var (
@@ -85,7 +85,7 @@ func (l *inspection) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *fact
 	return nil
 }
 
-// rates looks for contracts that paid by a rate which the sender's side had moved: in
+// rates looks for contracts that paid by a rate which the party had moved: in
 // the middle of a call of its source that was not over (read-only re-entrancy), or by a
 // trade before.
 func (l *inspection) rates() (out []verdict.Finding) {
@@ -135,7 +135,7 @@ func (l *inspection) unfinished(r reading) *trace.Frame {
 	return nil
 }
 
-// touchedBefore reports whether the sender's side traded with the source of a rate, or
+// touchedBefore reports whether the party traded with the source of a rate, or
 // gave it something, earlier in the transaction.
 func (l *inspection) touchedBefore(r reading) bool {
 	for _, f := range l.Tree.Frames[:r.frame.Index] {
@@ -230,7 +230,7 @@ func factor(over string) int {
 	return 100 - apart
 }
 
-// readMoved: the reader was told a price that a trade of the sender's side had moved.
+// readMoved: the reader was told a price that a trade of the party had moved.
 func (l *inspection) readMoved(r reading) (verdict.Finding, bool) {
 	if evmsig.Called(r.frame.Input) == evmsig.SelGetReserves {
 		return l.readReserves(r)
@@ -271,7 +271,7 @@ func (l *inspection) readMoved(r reading) (verdict.Finding, bool) {
 		)}), true
 }
 
-// onlyGains reports whether the sender's side ends with more of something and with less
+// onlyGains reports whether the party ends with more of something and with less
 // of nothing, fees aside.
 func (l *inspection) onlyGains() bool {
 	seen, gained := map[flow.TokenKey]bool{}, false
@@ -352,7 +352,7 @@ func (l *inspection) readReserves(r reading) (verdict.Finding, bool) {
 }
 
 // movedElsewhere: the reader paid in something that the pair does not trade; that it
-// lost is only sure when the sender's side gave nothing for it in the end.
+// lost is only sure when the party gave nothing for it in the end.
 func (l *inspection) movedElsewhere(r reading) (verdict.Finding, bool) {
 	if !l.onlyGains() {
 		return verdict.Finding{}, false

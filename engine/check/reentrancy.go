@@ -32,7 +32,7 @@ type entry struct {
 	victim       common.Address
 }
 
-// entries lists re-entries by the sender's side into the same function. Flash callbacks
+// entries lists re-entries by the party into the same function. Flash callbacks
 // do not count: there, what comes back calls another function, and by intent.
 func (l *inspection) entries() (out []entry) {
 	for _, r := range l.Reentries() {
@@ -72,7 +72,7 @@ func (l *inspection) reentrancy() (out []verdict.Finding) {
 	return out
 }
 
-// paysIn are the payments of an asset by a contract to the sender's side that belong to
+// paysIn are the payments of an asset by a contract to the party that belong to
 // one frame and to none nested in it by re-entry.
 func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Address, k flow.TokenKey) (out []*facts.Move) {
 	for i := range l.moves {

@@ -34,7 +34,7 @@ type Report struct {
 	Exploit    bool              // a finding makes the transaction one
 	Loss       verdict.Sentence  // then who lost how much; it says nothing when no movement shows it
 	Unusual    verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
-	Dealings   *verdict.Dealings // what the sender's side gave and took, where a rule fired; nil elsewhere
+	Dealings   *verdict.Dealings // what the party gave and took, where a rule fired; nil elsewhere
 	Amplifiers []api.Amplifier   // what makes an attack larger or easier, whether or not there was one
 	Fired      []Fired           // rules of outcomes that fired, each once, the cause first
 

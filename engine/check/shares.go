@@ -87,7 +87,7 @@ func (l *inspection) sharesFor(p *facts.Move, f *trace.Frame) (bought, bool) {
 	return b, minted
 }
 
-// shareInflation: the sender's side bought a few shares, made them dear by a gift to the
+// shareInflation: the party bought a few shares, made them dear by a gift to the
 // vault, and somebody else's deposit bought fewer than it paid for.
 func (l *inspection) shareInflation() (out []verdict.Finding) {
 	list := l.purchases()
@@ -113,7 +113,7 @@ func (l *inspection) shareInflation() (out []verdict.Finding) {
 	return out
 }
 
-// gift is an asset that the sender's side sent to the vault outside of any call of it,
+// gift is an asset that the party sent to the vault outside of any call of it,
 // after its purchase.
 func (l *inspection) gift(own *bought) *facts.Move {
 	for i := range l.moves {

@@ -62,7 +62,7 @@ func (l *inspection) signatures() (out []verdict.Finding) {
 	return out
 }
 
-// releases is what the contract paid the sender's side in the call after it had asked.
+// releases is what the contract paid the party in the call after it had asked.
 func (l *inspection) releases(s, outer *trace.Frame) *facts.Move {
 	for i := range l.moves {
 		p := &l.moves[i]

@@ -3,6 +3,7 @@ package classify
 import (
 	"math/big"
 	"slices"
+
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/verdict"

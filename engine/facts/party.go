@@ -30,8 +30,8 @@ func (f *Layout) join(a common.Address) {
 	}
 }
 
-// Party are the sender, its contracts, and the account for which it acted.
-func (a *Case) Party() []common.Address {
+// PartyAndActor are the party and the account for which it acted.
+func (a *Case) PartyAndActor() []common.Address {
 	out := []common.Address{a.Sender}
 	if l := a.Layout(); l != nil {
 		out = append(out, l.Tools...)

@@ -19,7 +19,7 @@ func (a *Case) Vouched(who common.Address) bool {
 }
 
 // PublishedCall reports whether the function that a frame calls stands in an ABI that somebody
-// PublishedCall; names of databases that anybody may write to do not count.
+// published; names of databases that anybody may write to do not count.
 func (a *Case) PublishedCall(frame int) bool {
 	if a.Decoded == nil || frame >= len(a.Decoded.Calls) || a.Decoded.Calls[frame] == nil {
 		return false

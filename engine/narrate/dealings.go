@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Dealings renders what the sender's side gave and took.
+// Dealings renders what the sender and its contracts gave and took.
 func Dealings(n Names, d *verdict.Dealings) *api.Dealings {
 	out := &api.Dealings{MoreDeals: d.More, Side: addresses(d.Side), Deals: []api.Deal{},
 		Gained: holdings(n, d.Gained), Lost: holdings(n, d.Lost)}

@@ -111,7 +111,7 @@ var english = map[verdict.Form]string{
 	verdict.ReadsReserves:        "%s reads the reserves of %s: %s and %s",
 	verdict.PaysByPrice:          "%s pays %s by that price",
 	verdict.PaidByMovedReserves:  "%s must not pay by a spot price that the one it pays has just moved; in frame %s it read reserves %s and %s of %s, before the transaction %s and %s, and gave %s for what was worth less at that price (%s).",
-	verdict.ReadsMovedReserves:   "%s reads the reserves of %s, which the sender's side has just moved",
+	verdict.ReadsMovedReserves:   "%s reads the reserves of %s, which the sender or a contract of it has just moved",
 	verdict.Pays:                 "%s pays %s",
 	verdict.PaidByMovedSpotPrice: "%s must not pay by a spot price that the one it pays has just moved; in frame %s it read that of %s and paid %s (%s).",
 	verdict.CreditFellBy:         "what %s keeps for %s fell by %s base units only",
@@ -255,7 +255,7 @@ var english = map[verdict.Form]string{
 	verdict.WhyOrderUnknown:          "%s was entered again; in which order it wrote is not in a call trace",
 	verdict.WhyReenteredBooked:       "%s entered again before an earlier call returned, and none paid the sender an amount that it had not recorded",
 	verdict.WhyNoFlashLoan:           "no lender's event and no callback of one",
-	verdict.WhyPriceNotMoved:         "no contract that paid the sender's side had read a price that was moved before",
+	verdict.WhyPriceNotMoved:         "no contract that paid the sender or its contracts had read a price that was moved before",
 	verdict.WhyNoReceipt:             "there is no receipt",
 	verdict.WhyPriceDiffers:          "%s gave another price at log %s than before; whether by a loss or by rounding is not told",
 	verdict.WhyNoVault:               "no vault took or gave anything",
@@ -295,12 +295,12 @@ var english = map[verdict.Form]string{
 	verdict.WhyReservesCompared:      "%s of reserves compared",
 	verdict.WhyNoMinimum:             "no call of a known router names a minimum",
 	verdict.WhyMinimumCame:           "at least %s base units were asked for and came",
-	verdict.WhyOutputUnknown:         "to whom the output went is not told by what the sender's side gained",
+	verdict.WhyOutputUnknown:         "to whom the output went is not told by what the sender and its contracts gained",
 	verdict.WhyNobodyBorrowed:        "nobody borrowed",
 	verdict.WhyBooksUnknown:          "the lender's books are not in the evidence",
 
 	verdict.WhyNobodyLost:      "no contract has less and nothing for it",
-	verdict.WhyGainUnexplained: "%s paid the sender's side and received nothing here; whether an earlier deposit or right explains it was not looked up",
+	verdict.WhyGainUnexplained: "%s paid the sender or its contracts and received nothing here; whether an earlier deposit or right explains it was not looked up",
 
 	// The loss of an exploit.
 	verdict.LostAssets: "%s lost %s",

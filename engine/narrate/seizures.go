@@ -2,6 +2,9 @@ package narrate
 
 import (
 	"math/big"
+	"slices"
+
+	"txlens/engine/classify"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/verdict"
@@ -104,4 +107,51 @@ func (a *stepWriter) sayPooled(h *facts.Match, place string) string {
 		return ""
 	}
 	return place + verb + join(parts) + " for liquidity"
+}
+
+func (a *headlineWriter) liquidationHeadline(o *classify.Opinion, via string) string {
+	s := "Liquidated a position"
+	for _, h := range o.Matches {
+		if victim, ok := a.LiquidatedAccount(h); ok {
+			s = "Liquidated the position of " + a.Who(victim)
+			break
+		}
+	}
+	s += on("on", via)
+	if told := a.seized(); told != "" {
+		s += ", " + told
+	} else {
+		s += a.paidAndReceived()
+	}
+	if loans := a.Loans(); len(loans) > 0 {
+		s += ", with a flash loan of " + a.Amount(loans[0].Key, loans[0].Amount) + " from " + a.Who(loans[0].Lender)
+	}
+	return s
+}
+
+// seized tells what debt was repaid and what collateral was taken for it.
+func (a *headlineWriter) seized() string {
+	var debt, collateral []facts.Leg
+	add := func(legs []facts.Leg, d *flow.Delta) []facts.Leg {
+		if d == nil {
+			return legs
+		}
+		if i := slices.IndexFunc(legs, func(l facts.Leg) bool { return l.Key == d.Key }); i >= 0 {
+			legs[i].Amount = new(big.Int).Add(legs[i].Amount, d.Amount)
+			return legs
+		}
+		return append(legs, facts.Leg{Key: d.Key, Amount: d.Amount})
+	}
+	for i := range a.v.Seizures {
+		debt, collateral = add(debt, a.v.Seizures[i].Debt), add(collateral, a.v.Seizures[i].Collateral)
+	}
+	switch {
+	case len(debt) > 0 && len(collateral) > 0:
+		return "repaying " + a.legs(debt) + " of debt and seizing " + a.legs(collateral) + " of collateral"
+	case len(debt) > 0:
+		return "repaying " + a.legs(debt) + " of debt"
+	case len(collateral) > 0:
+		return "seizing " + a.legs(collateral) + " of collateral"
+	}
+	return ""
 }

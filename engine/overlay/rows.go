@@ -260,12 +260,11 @@ func (r *reader) incident(line int, c []string) error {
 	if err := words("name", c[3], maxStory); err != nil {
 		return err
 	}
-	for i, what := range map[int]string{4: "cause", 5: "loss"} {
-		if c[i] == "" {
-			continue
-		}
-		if err := words(what, c[i], maxStory); err != nil {
-			return err
+	for i, what := range []string{"cause", "loss"} {
+		if text := c[4+i]; text != "" {
+			if err := words(what, text, maxStory); err != nil {
+				return err
+			}
 		}
 	}
 	at := event{id, tx}

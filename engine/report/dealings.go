@@ -13,7 +13,7 @@ const (
 	maxAssets   = 8
 )
 
-// deal is one row: what the sender's side gave in a call and what it took.
+// deal is one row: what the sender and its contracts gave in a call and what they took.
 type deal struct {
 	Frame, Function, Given, Taken string
 	Target                        party
@@ -93,7 +93,7 @@ func (t *text) dealings() {
 	if d.MoreDeals > 0 {
 		t.line(t.paint(dim, "  … and "+api.Count(d.MoreDeals, "more deal")))
 	}
-	t.outcomes("The sender's side in the end", d.Gained)
+	t.outcomes("The sender and its contracts in the end", d.Gained)
 	t.outcomes("Who lost without payment", d.Lost)
 }
 

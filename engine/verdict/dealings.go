@@ -2,7 +2,7 @@ package verdict
 
 import "github.com/ethereum/go-ethereum/common"
 
-// Dealings lay out what the sender's side gave and took, for a reader.
+// Dealings lay out what the sender and its contracts gave and took, for a reader.
 type Dealings struct {
 	Side         []common.Address
 	Deals        []Deal

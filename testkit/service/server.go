@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+
 	"txlens/app"
 	"txlens/app/settings"
 
@@ -38,13 +39,19 @@ func startChanged(t *testing.T, w *World, change func(*app.Options), more ...str
 	t.Helper()
 	var log LogBuffer
 	args := append([]string{"--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, RPCFlags(w.Flags)...)
-	ctx, cancel := context.WithCancel(context.Background())
 	o, err := ServerOptions(&log, append(args, more...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Analysis.Upstream.Backoff = 5 * time.Millisecond
 	change(&o)
+	return Run(t, o, &log)
+}
+
+// Run starts a server with options that log to log. It runs until stop, or until the test ends.
+func Run(t *testing.T, o app.Options, log *LogBuffer) (base string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	s, err := app.New(ctx, o)
 	if err != nil {
 		t.Fatalf("%v; %s", err, log.String())

@@ -725,7 +725,7 @@ export interface components {
             /** @description Sum of the four. */
             totalUsd: number;
         };
-        /** @description One call of the sender's side to somebody else. */
+        /** @description One call of the sender or its contracts to somebody else. */
         Deal: {
             /** @description Place in the call tree, as the path of a node. */
             frame: string;
@@ -738,7 +738,7 @@ export interface components {
             /** @description Contract that was called. */
             target: components["schemas"]["EvmAddress"];
         };
-        /** @description What the sender's side gave and took. It stands beside findings by the outcome and beside gains that nothing explains. */
+        /** @description What the sender and its contracts gave and took. It stands beside findings by the outcome and beside gains that nothing explains. */
         Dealings: {
             /** @description Calls of the side to others in which something passed between them, in order. */
             deals: components["schemas"]["Deal"][];
@@ -914,7 +914,7 @@ export interface components {
             contracts: components["schemas"]["Contract"][];
             /** @description What the analysis cost the service, in USD. */
             costs: components["schemas"]["Costs"];
-            /** @description What the sender's side gave and took, beside findings and unexplained gains. */
+            /** @description What the sender and its contracts gave and took, beside findings and unexplained gains. */
             dealings?: components["schemas"]["Dealings"];
             /** @description Origin of the block explorer without trailing slash; a link is explorerBase/tx/txHash. Empty when the chain has none. */
             explorerBase: string;
@@ -1451,7 +1451,7 @@ export interface components {
             contracts: components["schemas"]["Contract"][];
             /** @description What the analysis cost the service, in USD. */
             costs: components["schemas"]["Costs"];
-            /** @description What the sender's side gave and took, beside findings and unexplained gains. */
+            /** @description What the sender and its contracts gave and took, beside findings and unexplained gains. */
             dealings?: components["schemas"]["Dealings"];
             /** @description Origin of the block explorer without trailing slash; a link is explorerBase/tx/txHash. Empty when the chain has none. */
             explorerBase: string;

@@ -150,7 +150,7 @@ func (ix *Index) own(cause api.Category) map[api.Addr]bool {
 	if ix.c.Case == nil {
 		return out
 	}
-	for _, a := range ix.c.Case.Party() {
+	for _, a := range ix.c.Case.PartyAndActor() {
 		out[api.AddrOf(a)] = true
 	}
 	switch cause {

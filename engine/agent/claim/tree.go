@@ -55,7 +55,7 @@ func (ix *Index) donated(victims []api.Addr) bool {
 	if ix.c.Tree == nil || ix.c.Receipt == nil {
 		return false
 	}
-	own, frames := ix.c.Case.Party(), ix.c.Tree.LogFrames()
+	own, frames := ix.c.Case.PartyAndActor(), ix.c.Tree.LogFrames()
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
 		if t.Log == flow.NoLog || !slices.Contains(own, t.From) || !slices.Contains(victims, api.AddrOf(t.To)) {

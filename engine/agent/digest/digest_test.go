@@ -161,7 +161,7 @@ func TestDealings(t *testing.T) {
 		c := assemble.Build(recorded.Exploit(t, &x))
 		text := Of(c, "")
 		d := c.Result.Dealings
-		if got := strings.Contains(text, "## The sender's side"); got != (d != nil) {
+		if got := strings.Contains(text, "## The party"); got != (d != nil) {
 			t.Errorf("%s: the side is told %v", x.Hash, got)
 		}
 		if d == nil {
@@ -178,7 +178,7 @@ func TestDealings(t *testing.T) {
 	if with < 60 {
 		t.Errorf("only %d with deals", with)
 	}
-	if strings.Contains(Of(assemble.Build(recorded.Find(t, "0x769e36370a")), ""), "## The sender's side") {
+	if strings.Contains(Of(assemble.Build(recorded.Find(t, "0x769e36370a")), ""), "## The party") {
 		t.Error("an ordinary transaction has a side")
 	}
 }

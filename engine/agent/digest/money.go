@@ -160,7 +160,7 @@ func (s *sum) places() string {
 	return fmt.Sprintf("%d in %d to %d", s.n, s.logs[0], s.logs[1])
 }
 
-// dealings are what the sender's side gave and took and who lost, where a rule about
+// dealings are what the sender and its contracts gave and took and who lost, where a rule about
 // outcomes fired.
 func (w *writer) dealings() {
 	d := w.r.Dealings
@@ -171,7 +171,7 @@ func (w *writer) dealings() {
 	for _, a := range d.Side {
 		side = append(side, w.names.short(a))
 	}
-	section(w, "The sender's side: the sender, contracts that act for it, accounts that they paid", []row{{side}})
+	section(w, "The party: the sender, contracts that act for it, accounts that they paid", []row{{side}})
 	var rows []row
 	for _, x := range d.Deals {
 		rows = append(rows, row{x.Frame, w.names.short(x.Target), api.OneLine(x.Function, 60), assets(x.Given), assets(x.Taken)})

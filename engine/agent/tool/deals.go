@@ -10,7 +10,7 @@ type dealsInput struct {
 	Offset int `json:"offset" max:"100000" doc:"deals to pass over" min:"0"`
 }
 
-// DealsView is what the sender's side gave and took, and who lost.
+// DealsView is what the sender and its contracts gave and took, and who lost.
 type DealsView struct {
 	Page
 	Side   []api.Addr    `json:"side"`
@@ -24,7 +24,7 @@ const noDeals = "no rule about outcomes fired, so that nothing is laid out"
 
 var getDeals = define(
 	"get_deals",
-	"What the sender's side gave and took in each call to others, what it has more or less of, and who lost without payment.",
+	"What the sender and its contracts gave and took in each call to others, what they have more or less of, and who lost without payment.",
 	limitLocal,
 	func(_ context.Context, d *Env, in *dealsInput) (any, error) {
 		all := d.Case.Result.Dealings
