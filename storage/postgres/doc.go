@@ -5,10 +5,12 @@
 //
 // One process at a time writes. It holds a lease, a row with an owner, an epoch and the end of
 // its time by the clock of the database, and renews it. Each transaction that writes begins by
-// locking that row for reading, under its own owner and epoch: a process that was paused
+// locking the key of that row, under its own owner and epoch: a process that was paused
 // beyond its lease finds another epoch there, and its transaction fails with ErrLeaseLost. A
-// process that takes a lease over changes the row, and so waits for transactions that have
-// locked it. Open waits for a lease that another process holds. Release gives it back early.
+// process that takes a lease over changes the key, and so waits for transactions that have
+// locked it; a renewal, which has a connection of its own, does not. So the lease is kept while a
+// commit waits, as it does for a synchronous standby that is away. Open waits for a lease that
+// another process holds. Release gives it back early.
 //
 // A process does not wait longer for the database than its lease lasts by its own monotonic clock:
 // then all its reads and writes are api.ErrStoreAway, until it can renew the lease. It tries more often
@@ -24,9 +26,9 @@
 //
 // # Limits
 //
-// A pool of at most PoolSize connections reads; the writer uses one more. A read whose connection
-// broke is repeated. A statement ends after
-// StatementTimeout. Migrations are numbered files that the holder of the lease applies in their
-// order, each in a transaction. A database of a later version is refused unless its last migration
-// wrote a note that this program can use it.
+// A pool of at most PoolSize connections reads; the writer and the renewals of the lease use one more
+// each. A read whose connection broke is repeated. A statement ends after StatementTimeout. Migrations
+// are numbered files that the holder of the lease applies in their order, each in a transaction. A
+// database of a later version is refused unless its last migration wrote a note that this program
+// can use it.
 package postgres

@@ -24,12 +24,14 @@ const (
 		AND l.owner ~ '` + commandSession + `[A-Z2-7]+$'`
 
 	takeLease = `INSERT INTO leases AS l (name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3 * INTERVAL '1 millisecond')
-		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
+		ON CONFLICT (name) DO UPDATE SET name = excluded.name, owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
 		WHERE l.expires_at <= now() AND ($4 OR l.owner = '') OR ` + ownerGone + ` RETURNING epoch`
 	renewLease = `UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
 		WHERE name = $1 AND owner = $2 AND epoch = $3`
 	giveLease = `UPDATE leases SET expires_at = now(), owner = '' WHERE name = $1 AND owner = $2 AND epoch = $3`
-	lockLease = `SELECT epoch FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now() FOR SHARE`
+	// A transaction that writes locks the key of the row. Who takes the lease changes the key, and so
+	// waits for that transaction; a renewal does not change it, and does not wait.
+	lockLease = `SELECT epoch FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now() FOR KEY SHARE`
 )
 
 // leasePoll is the time between two attempts to take a lease.
@@ -105,11 +107,46 @@ func (s *Store) leaseHolder(ctx context.Context) (owner string) {
 	return owner
 }
 
-// renew makes the lease last longer. The writer calls it. A lease that has ended and that no
-// other process has taken is renewed, too: nobody else has written meanwhile.
-func (s *Store) renew(ctx context.Context) error {
+// renewLoop renews the lease until the store is closed, whatever the writer waits for: with a
+// synchronous standby that is away, a commit waits until the standby is back.
+func (s *Store) renewLoop() {
+	defer s.workers.Done()
+	tick := time.NewTimer(s.options.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			tick.Reset(s.keepLease())
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+// keepLease renews the lease, and returns when to do so again: soon after a failure, so that it is
+// renewed before others take it when the database is back.
+func (s *Store) keepLease() time.Duration {
+	if s.isReleased() {
+		return s.options.Lease
+	}
+	err := s.renew()
+	if errors.Is(err, ErrLeaseLost) && s.isReleased() {
+		return s.options.Lease // it was given back meanwhile
+	}
+	s.note(err)
+	if err != nil {
+		return min(s.options.Lease/3, leasePoll)
+	}
+	return s.options.Lease / 3
+}
+
+// renew makes the lease last longer. A lease that has ended and that no other process has taken is
+// renewed, too: nobody else has written meanwhile.
+func (s *Store) renew() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
+	defer cancel()
 	asked := time.Now()
-	tag, err := s.writer.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
+	tag, err := s.keeper.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrLeaseLost
 	}

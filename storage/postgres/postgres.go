@@ -60,8 +60,8 @@ var (
 const (
 	// PoolSize is the number of connections that read.
 	PoolSize = 8
-	// writerSize is the number of connections of the writer. It uses one at a time; another one
-	// takes the place of one that is being closed, which waits for a server that does not answer.
+	// writerSize is the number of connections of the writer, and of the renewals of the lease. Each
+	// uses one at a time; another one takes the place of one that is being closed, which waits for a server that does not answer.
 	writerSize = 2
 	// pingTimeout is how long the database may take to show that it answers.
 	pingTimeout = time.Second
@@ -109,6 +109,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	pool    *pgxpool.Pool // of the readers
 	writer  *pgxpool.Pool // of the writer
+	keeper  *pgxpool.Pool // of the renewals of the lease
 	options Options
 	enc     *zstd.Encoder
 	dec     *zstd.Decoder
@@ -123,7 +124,8 @@ type Store struct {
 	writes   chan write
 	stop     chan struct{}
 	workers  sync.WaitGroup
-	lost     chan struct{} // closed by the writer when another process has taken over
+	lost     chan struct{} // closed when another process has taken over
+	loss     sync.Once     // closes lost
 
 	commits, conflicts, reconnects atomic.Uint64
 }
@@ -149,8 +151,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	// With constant options neither constructor returns an error.
 	s.enc, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
 	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBody))
-	s.workers.Add(2)
+	s.workers.Add(3)
 	go s.writeLoop()
+	go s.renewLoop()
 	go s.expireLoop()
 	return s, nil
 }
@@ -184,6 +187,11 @@ func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
 		return err
 	}
 	if s.writer, err = connect(ctx, url, s.session, writerSize); err != nil {
+		return err
+	}
+	// A renewal need not reach a standby: a primary without it lets another process take the lease
+	// earlier, and each write of this one is fenced there all the same.
+	if s.keeper, err = connect(ctx, url, s.session, writerSize, setting{"synchronous_commit", "local"}); err != nil {
 		return err
 	}
 	there, err := hasTables(ctx, s.writer)
@@ -243,7 +251,10 @@ func CheckURL(url string) error {
 	return nil
 }
 
-func connect(ctx context.Context, url, session string, size int32) (*pgxpool.Pool, error) {
+// setting is a parameter of a session in the database.
+type setting struct{ name, value string }
+
+func connect(ctx context.Context, url, session string, size int32, settings ...setting) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errURL
@@ -253,6 +264,9 @@ func connect(ctx context.Context, url, session string, size int32) (*pgxpool.Poo
 	// A process that was paused within a transaction must not keep others from the lease.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(idleInTransaction.Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["application_name"] = session
+	for _, v := range settings {
+		c.ConnConfig.RuntimeParams[v.name] = v.value
+	}
 	p, err := pgxpool.NewWithConfig(ctx, c)
 	if err == nil {
 		if err = p.Ping(ctx); err != nil {
@@ -354,7 +368,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closePools() {
-	for _, p := range []*pgxpool.Pool{s.pool, s.writer} {
+	for _, p := range []*pgxpool.Pool{s.pool, s.writer, s.keeper} {
 		if p != nil {
 			p.Close()
 		}
@@ -392,10 +406,10 @@ func (s *Store) isLost() bool {
 
 // Stats returns counts since the store was opened.
 func (s *Store) Stats() Stats {
-	readers, writer := s.pool.Stat(), s.writer.Stat()
+	readers, writer, keeper := s.pool.Stat(), s.writer.Stat(), s.keeper.Stat()
 	out := Stats{
-		Connections: int(readers.TotalConns() + writer.TotalConns()),
-		Busy:        int(readers.AcquiredConns() + writer.AcquiredConns()),
+		Connections: int(readers.TotalConns() + writer.TotalConns() + keeper.TotalConns()),
+		Busy:        int(readers.AcquiredConns() + writer.AcquiredConns() + keeper.AcquiredConns()),
 		PoolWaits:   uint64(readers.EmptyAcquireCount()),
 		Commits:     s.commits.Load(),
 		Conflicts:   s.conflicts.Load(),

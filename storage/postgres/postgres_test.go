@@ -223,14 +223,54 @@ func TestTakeoverWaitsForWrites(t *testing.T) {
 	if _, err := other.Exec(ctx, `SET lock_timeout = 100`); err != nil {
 		t.Fatal(err)
 	}
-	const end = `UPDATE leases SET expires_at = now()`
-	if _, err := other.Exec(ctx, end); err == nil || !strings.Contains(err.Error(), "55P03") {
+	// It is renewed meanwhile, as by its owner.
+	if tag, err := other.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, 0); err != nil || tag.RowsAffected() != 1 {
+		t.Errorf("renew: %v, %v", tag, err)
+	}
+	take := func() error {
+		return other.QueryRow(ctx, takeLease, leaseName, "another", 1000, true, "").Scan(new(int64))
+	}
+	if err := take(); err == nil || !strings.Contains(err.Error(), "55P03") {
 		t.Errorf("while a write is under way: %v", err)
 	}
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Exec(ctx, end); err != nil {
+	if err := take(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStandbyAway: while a synchronous standby is away, commits wait for it, and the lease is kept
+// for as long as that takes.
+func TestStandbyAway(t *testing.T) {
+	primary := pgtest.New(t)
+	primary.SQL(t, "postgres", "CREATE DATABASE books")
+	url := primary.URL("books")
+	s := open(t, url, Options{Lease: time.Second, ExpireEvery: -1})
+	standby := primary.Standby(t)
+	standby.Kill()
+	written := make(chan error, 1)
+	go func() { written <- put(s) }()
+	for primary.SQL(t, "postgres", "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = 'books'") == "0" {
+		time.Sleep(time.Millisecond)
+	}
+	_, err := Open(t.Context(), url, Options{LeaseWait: 3 * time.Second, watch: time.Millisecond})
+	if !errors.Is(err, ErrLeased) {
+		t.Errorf("another process opened it: %v", err)
+	}
+	if s.hold.ended() || s.isLost() {
+		t.Error("the lease was not kept")
+	}
+	select {
+	case err := <-written:
+		t.Errorf("a write returned without the standby: %v", err)
+	default:
+	}
+	if err := standby.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(<-written, put(s), s.Close()); err != nil { // closed before the standby goes
 		t.Error(err)
 	}
 }

@@ -84,37 +84,22 @@ func (s *Store) applyThen(onDone func(error), statements ...statement) {
 	go func() { onDone(s.apply(0, statements...)) }()
 }
 
-// writeLoop commits writes, and renews the lease, until the store is closed.
+// writeLoop commits writes until the store is closed.
 func (s *Store) writeLoop() {
 	defer s.workers.Done()
-	tick := time.NewTimer(s.options.Lease / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case first, ok := <-s.writes:
-			if !ok {
-				return
-			}
-			s.writeGroup(s.collectGroup(first))
-		case <-tick.C:
-			tick.Reset(s.keepLease())
-		}
-		select { // a busy writer renews, too
-		case <-tick.C:
-			tick.Reset(s.keepLease())
-		default:
-		}
+	for first := range s.writes {
+		s.writeGroup(s.collectGroup(first))
 	}
 }
 
-// note logs an error, and remembers that the lease is lost. The writer calls it.
+// note logs an error, and remembers that the lease is lost.
 func (s *Store) note(err error) {
 	if err == nil {
 		return
 	}
 	s.options.Log.Error("write to the database", "error", err)
-	if errors.Is(err, ErrLeaseLost) && !s.isLost() {
-		close(s.lost)
+	if errors.Is(err, ErrLeaseLost) {
+		s.loss.Do(func() { close(s.lost) })
 	}
 }
 
@@ -178,7 +163,7 @@ func (s *Store) commit(group []write) (err error) {
 			s.commits.Add(1)
 			return nil
 		case errors.Is(err, errLeaseEnded):
-			if lost := s.renewNow(); lost != nil {
+			if lost := s.renew(); lost != nil {
 				return lost
 			}
 		case isSerializationFailure(err):
@@ -190,27 +175,6 @@ func (s *Store) commit(group []write) (err error) {
 		}
 	}
 	return away(err)
-}
-
-// keepLease renews the lease, and returns when to do so again: soon after a failure, so that it is
-// renewed before others take it when the database is back.
-func (s *Store) keepLease() time.Duration {
-	if s.isReleased() {
-		return s.options.Lease
-	}
-	err := s.renewNow()
-	s.note(err)
-	if err != nil {
-		return min(s.options.Lease/3, leasePoll)
-	}
-	return s.options.Lease / 3
-}
-
-// renewNow renews the lease within the time limit of the writer.
-func (s *Store) renewNow() error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
-	defer cancel()
-	return s.renew(ctx)
 }
 
 func (s *Store) commitOnce(group []write) error {
