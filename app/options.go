@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -28,7 +29,10 @@ import (
 type Options struct {
 	Listen      string // address and port of the public server
 	AdminListen string // address and port of the admin listener; empty: none
-	DataDir     string // folder of the database; it is created if it is missing
+	// Address is where other servers of the same Database reach this one; default: that of Listen,
+	// with the name of the machine where Listen names all addresses.
+	Address *url.URL
+	DataDir string // folder of the database; it is created if it is missing
 	// Database is the URL of a PostgreSQL database that takes the place of the file in DataDir;
 	// empty: the file. It may contain a password. See stores.Parse.
 	Database string

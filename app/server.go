@@ -35,6 +35,7 @@ type Server struct {
 	kept            *job.Keeper     // nil: no results are kept
 	callbacks       *webhook.Sender // nil: nobody is called
 	web             *transport.Server
+	replica         *replica      // of a server that shares its database; nil: it shares none
 	admin           *admin.Server // nil: there is none
 	adminToken      string        // only the owner of the data folder can read it
 	adminEnded      chan error
@@ -107,31 +108,32 @@ func (s *Server) jobOptions() job.Options {
 	return o
 }
 
-// openStore listens and opens the store. A server that waits for a database which another one
-// uses answers its operator and nobody else, so that no request waits with it.
+// openStore listens and opens the store. A server that waits for a database which another one uses
+// passes requests on to that one.
 func (s *Server) openStore(ctx context.Context) (err error) {
-	if s.o.Database == "" {
-		if err = s.listen(); err != nil {
-			return err
-		}
+	if err = s.listen(); err != nil {
+		return err
 	}
 	if err = s.listenAdmin(); err != nil {
 		return err
 	}
+	o := stores.Options{MaxBytes: s.o.dataMax(), LeaseWait: -1, Log: s.o.Log}
 	if s.o.Database != "" {
 		if err = s.announceAdmin(); err != nil {
 			return err
 		}
-		s.answerWaiting()
+		shared := newDoor(s.public)
+		s.public, s.replica = shared, s.startReplica(shared)
+		o.Address, o.OnOwner = s.address().String(), s.replica.learn
 	}
-	s.store, err = stores.Open(ctx, s.o.location(), stores.Options{MaxBytes: s.o.dataMax(), LeaseWait: -1, Log: s.o.Log})
+	s.store, err = stores.Open(ctx, s.o.location(), o)
 	if err != nil {
 		return &OptionError{s.o.storeOption(), err}
 	}
-	if s.o.Database != "" {
-		return s.listen()
+	if s.o.Database == "" {
+		return s.announceAdmin()
 	}
-	return s.announceAdmin()
+	return nil
 }
 
 // announceAdmin writes where the admin listener is into the data folder, which is this server's.
@@ -139,22 +141,6 @@ func (s *Server) announceAdmin() error {
 	s.announced = true
 	return writeAdminFile(s.o.DataDir, s.private, s.adminToken)
 }
-
-// answerWaiting starts the admin listener of a server that waits for its database.
-func (s *Server) answerWaiting() {
-	if s.private == nil {
-		return
-	}
-	version, commit := Version()
-	waiting := admin.NewMetrics(version, commit, admin.Gauges{Waiting: func() bool { return true }})
-	s.serveAdmin(admin.Config{
-		Checks:  []admin.Check{{Name: "store", Err: func() error { return errWaiting }}},
-		Metrics: waiting.Handler(s.o.Log),
-	})
-}
-
-// errWaiting is why a server that waits for its database is not ready.
-var errWaiting = errors.New("another server uses the database, or it is away; this one waits and takes over when it may")
 
 // serveAdmin has the admin listener answer by a configuration, and starts it if it does not run.
 func (s *Server) serveAdmin(cfg admin.Config) {
@@ -252,6 +238,9 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	if s.kept != nil {
 		c.Kept = s.kept
 	}
+	if s.store.Server != nil {
+		c.Forwarded = s.store.Server.ServersKey()
+	}
 	if s.memory != nil {
 		c.Memory, c.MaxHeld = s.memory, s.o.MemoryMax/8
 	}
@@ -318,6 +307,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	s.o.Log.Info("serving", attrs...)
 	ended := make(chan error, 1)
+	if s.replica != nil {
+		s.replica.takeOver(s.address(), s.store.Server.ServersKey())
+	}
 	go func() { ended <- s.web.Serve(s.public) }()
 	select {
 	case err := <-ended:
@@ -388,10 +380,13 @@ func (s *Server) handOver(end context.Context) error {
 
 // Close releases what New opened, in the reverse order.
 func (s *Server) Close() (err error) {
+	if s.replica != nil {
+		err = s.endReplica()
+	}
 	if s.admin != nil {
 		soon, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		err = errors.Join(s.admin.Close(soon), <-s.adminEnded)
+		err = errors.Join(err, s.admin.Close(soon), <-s.adminEnded)
 	}
 	if s.jobs != nil {
 		none, cancel := context.WithCancel(context.Background())

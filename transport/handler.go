@@ -18,6 +18,7 @@ import (
 	"txlens/actors/memory"
 	"txlens/engine/api"
 	"txlens/engine/chain"
+	"txlens/transport/forward"
 	"txlens/transport/wire"
 )
 
@@ -66,6 +67,7 @@ func carriesPayments(ctx *fasthttp.RequestCtx, pattern string) bool {
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	s.working.Add(1) // before draining is read, so that Idle sees all that was admitted
 	defer s.working.Add(-1)
+	forwarded := s.readForwarded(ctx)
 	visit := newVisit(ctx)
 	s.brand(&ctx.Response.Header, &visit.id)
 	defer func() {
@@ -89,6 +91,9 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
 		s.failWith(ctx, api.ErrStopping)
+		if forwarded {
+			ctx.Response.Header.Set(forward.RefusedHeader, api.CodeStopping)
+		}
 		return
 	}
 	g, ok := ctx.Conn().(*connection)

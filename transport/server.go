@@ -80,6 +80,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
+	"txlens/transport/forward"
 )
 
 // Explainer runs analyses.
@@ -158,6 +159,9 @@ type Config struct {
 	Examples []Example    // further reports that the front page links to
 	Log      *slog.Logger // nil: nothing is logged
 	Observer Observer     // nil: nothing is counted
+	// Forwarded is the key of requests that other replicas pass on: such a request counts as one of
+	// the client that it names. nil: there are none.
+	Forwarded forward.Key
 
 	Deadline      time.Duration // time limit of one analysis, default 120 s; the Explainer may have a shorter one
 	MaxAnalyses   int           // concurrent analyses, default 64; others are answered 503

@@ -14,6 +14,7 @@ import (
 	"txlens/transport/admin"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
+	"txlens/transport/forward"
 )
 
 // Server holds the settings of a server.
@@ -27,6 +28,7 @@ type Server struct {
 	MaxPerIP    int               `name:"max-conns-per-ip"    default:"-1"             env:"TXLENS_MAX_CONNS_PER_IP"    help:"Connections at a time from one IPv4 address or IPv6 /64. A further one takes the place of the oldest one without a request; if there is none the answer is 429. -1: a quarter of --max-conns, at least 4, for public addresses; loopback and private ones, which may be those of a proxy, have no limit. 0: no limit, for a server behind a proxy with a public address."`
 	MemoryMax   ByteSize          `name:"memory-max"          placeholder:"SIZE"       env:"TXLENS_MEMORY_MAX"          help:"Memory of the process, such as 2GB: of the collector, unless GOMEMLIMIT is set, of analyses and of large answers. An analysis reserves what its traces will need; without memory it waits, and is then answered 503. 0: no bound; default half of the limit of the container or, without one, of the memory of the machine."`
 	BaseURL     discovery.BaseURL `name:"base-url"                                     env:"TXLENS_BASE_URL"            help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."                                       placeholder:"URL" secret:"no"`
+	Forward     string            `name:"forward-address"                              env:"TXLENS_FORWARD_ADDRESS"     help:"Where other servers on the same PostgreSQL database reach this one; those that wait for it pass requests on to the one that uses it. Default: --listen, with the name of the machine where that names all addresses."                                            placeholder:"URL" secret:"no"`
 	Keys        string            `name:"keys"                                         env:"TXLENS_KEYS"                help:"File of callers, made with txlens key: only who sends one of its keys may ask, within the rate of its line. Not for servers that sell."                                    placeholder:"FILE" type:"path" secret:"no"`
 	Grace       time.Duration     `name:"grace"               default:"30s"            env:"TXLENS_GRACE"               help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
 
@@ -77,6 +79,11 @@ func (f *Server) Options(log *slog.Logger) (o app.Options, err error) {
 	}
 	if o.AdminListen == AdminOff {
 		o.AdminListen = ""
+	}
+	if f.Forward != "" {
+		if o.Address, err = forward.ParseAddress(f.Forward); err != nil {
+			return o, InputError{Err: fmt.Errorf("--forward-address: %w", err)}
+		}
 	}
 	at, dir, err := f.Location()
 	if err != nil {

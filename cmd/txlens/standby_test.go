@@ -19,10 +19,11 @@ import (
 	"txlens/testkit/size"
 )
 
-// pair is a server that sells and a standby, on a PostgreSQL with a standby of its own.
+// pair is a server that sells and another one that waits and passes requests on, behind a load
+// balancer, on a PostgreSQL with a standby of its own.
 type pair struct {
 	t             *testing.T
-	listen        string
+	entry         *balancer
 	flags         []string
 	folder        map[*serverProcess]string
 	serving, next *serverProcess
@@ -43,6 +44,7 @@ func (p *pair) promote(payers []*spender) {
 		p.t.Fatalf("the standby does not serve: %s", p.next.log.String())
 	}
 	p.serving, p.next = p.next, p.launch()
+	p.entry.use(strings.TrimPrefix(p.serving.base, "http://"), p.next.waits())
 	rows := channelRows(p.t, p.folder[p.serving])
 	for _, payer := range payers {
 		payer.verify(rows)
@@ -63,8 +65,8 @@ func TestStandbyTakesOver(t *testing.T) {
 	primary := pgtest.New(t)
 	primary.SQL(t, "postgres", "CREATE DATABASE books")
 	standby := primary.Standby(t)
-	p := &pair{t: t, listen: freeAddress(t), folder: map[*serverProcess]string{}}
-	p.flags = slices.Concat([]string{"serve", "--listen", p.listen, "--admin-listen", "127.0.0.1:0", "--call-price", "rpc=3000000",
+	p := &pair{t: t, entry: newBalancer(t), folder: map[*serverProcess]string{}}
+	p.flags = slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--call-price", "rpc=3000000",
 		"--store", pgtest.FailoverURL(primary, standby, "books")}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 	seed := dice.Seed(t)
 	payers := newSpenders(t, 3, chain, rpc, w.Tx.Hash, seed)
@@ -76,7 +78,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, payer := range payers {
 			payer.answered.Store(0)
-			wg.Go(func() { payer.spend(ctx, p.serving.base) })
+			wg.Go(func() { payer.spend(ctx, p.entry.base()) })
 		}
 		awaitEach(t, payers)
 		time.Sleep(dice.UpTo(rnd, 800*time.Millisecond))
@@ -110,7 +112,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		}
 	}
 	for _, payer := range payers {
-		payer.closeAll(p.serving.base)
+		payer.closeAll(p.entry.base())
 	}
 	balance(t, chain, channelRows(t, p.folder[p.serving]), payers)
 }
@@ -154,9 +156,9 @@ func TestPausedServer(t *testing.T) {
 	}
 }
 
-// TestStandbyAnswersItsOperator: a server that waits for the database lives and is not ready, says
-// so to its operator, and to him alone. When it has taken over, the same listener answers for all
-// of it.
+// TestStandbyAnswersItsOperator: a server that waits for the database is ready while it reaches the
+// one that uses it, and says to its operator that it waits. When it has taken over, the same
+// listener answers for all of it.
 func TestStandbyAnswersItsOperator(t *testing.T) {
 	w := service.NewWorld(t)
 	url := pgtest.Shared(t).Create(t)
@@ -188,13 +190,15 @@ func TestStandbyAnswersItsOperator(t *testing.T) {
 		}
 	}
 	ask("/livez", 200, "ok")
-	ask("/readyz", 503, "store: another server uses the database")
+	next.waits()
+	ask("/readyz", 200, "ok")
 	ask("/metrics", 200, "txlens_waiting 1")
 	ask("/channels", 401, "token")
 	if next.base != "" || service.ListeningAt.MatchString(next.log.String()) {
 		t.Errorf("it serves beside the other: %s", next.log.String())
 	}
 	first.kill()
+	ask("/readyz", 503, "store: the server that uses the database is not reached")
 	if !next.serves() {
 		t.Fatalf("nobody takes over: %s", next.log.String())
 	}

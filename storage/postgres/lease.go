@@ -71,9 +71,14 @@ func (s *Store) takeLease(ctx context.Context) error {
 		case !isOutage(err) || s.options.LeaseWait >= 0:
 			return fmt.Errorf("take the lease of the database: %w", err)
 		}
-		if now := s.leaseHolder(ctx); now != "" && now != holder {
-			holder = now
-			s.options.Log.Info("another process writes to the database; waiting until it ends", "holder", holder)
+		if now, ok := s.readOwner(ctx); ok {
+			if now.Name != "" && now.Name != holder {
+				holder = now.Name
+				s.options.Log.Info("another process writes to the database; waiting until it ends", "holder", holder)
+			}
+			if s.options.OnOwner != nil {
+				s.options.OnOwner(now)
+			}
 		}
 		select {
 		case <-time.After(leasePoll):
@@ -97,14 +102,6 @@ func leasedBy(holder string) error {
 		return ErrLeased
 	}
 	return fmt.Errorf("%w: %s", ErrLeased, holder)
-}
-
-// leaseHolder returns the owner of the lease; empty if that is not known.
-func (s *Store) leaseHolder(ctx context.Context) (owner string) {
-	if err := s.writer.QueryRow(ctx, `SELECT owner FROM leases WHERE name = $1`, leaseName).Scan(&owner); err != nil {
-		return ""
-	}
-	return owner
 }
 
 // renewLoop renews the lease until the store is closed, whatever the writer waits for: with a

@@ -81,6 +81,12 @@ type Options struct {
 	NoMigration bool             // an older schema is ErrOlder
 	Command     bool             // a command opens the store, not a server: see takeLease
 
+	// Address is where other servers reach this one; empty: they do not.
+	Address string
+	// OnOwner, if not nil, is called while Open waits for the lease of another process, again and
+	// again, with what is known of it. It must not block.
+	OnOwner func(Owner)
+
 	// watch is how long the database must have answered before a lease is taken that has ended
 	// and was not given back; default half of Lease. Tests make it short.
 	watch time.Duration
@@ -116,6 +122,7 @@ type Store struct {
 	owner   string
 	session string // name of the sessions in the database
 	epoch   int64
+	key     []byte // see ServersKey
 	hold    hold
 
 	mu       sync.RWMutex // held for reading while a write is sent to the writer
@@ -143,6 +150,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	if err == nil {
 		err = migrate(ctx, s.writer)
+	}
+	if err == nil {
+		s.key, err = s.announce(ctx)
 	}
 	if err != nil {
 		s.closePools()

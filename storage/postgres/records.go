@@ -279,11 +279,16 @@ func (s *Store) Run(id string) (job.RunRow, error) {
 	return row, nil
 }
 
+const (
+	putSecret = `INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
+	getSecret = `SELECT value FROM secrets WHERE name = $1`
+)
+
 // Secret returns the secret under a name; if there is none, it stores fresh first.
 func (s *Store) Secret(name string, fresh []byte) (kept []byte, err error) {
 	err = s.apply(len(fresh),
-		statement{sql: `INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, args: []any{name, fresh}},
-		statement{sql: `SELECT value FROM secrets WHERE name = $1`, args: []any{name}, scan: func(r pgx.Row) error { return r.Scan(&kept) }},
+		statement{sql: putSecret, args: []any{name, fresh}},
+		statement{sql: getSecret, args: []any{name}, scan: func(r pgx.Row) error { return r.Scan(&kept) }},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("keep the secret of %s: %w", name, err)

@@ -163,8 +163,9 @@ func (s *Store) commit(group []write) (err error) {
 			s.commits.Add(1)
 			return nil
 		case errors.Is(err, errLeaseEnded):
-			if lost := s.renew(); lost != nil {
-				return lost
+			// An outage is for the next attempt.
+			if failed := s.renew(); errors.Is(failed, ErrLeaseLost) || failed != nil && !isOutage(failed) {
+				return failed
 			}
 		case isSerializationFailure(err):
 			s.conflicts.Add(1)

@@ -19,6 +19,9 @@ import (
 	"txlens/storage/postgres"
 )
 
+// Owner is the server that uses a database server, as one that waits for it sees it.
+type Owner = postgres.Owner
+
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
 	Jobs job.Store
@@ -59,6 +62,8 @@ type Server interface {
 	Stats() postgres.Stats
 	// Lost is closed when another process has taken over: nothing is written any more.
 	Lost() <-chan struct{}
+	// ServersKey is the secret that the servers of the database share.
+	ServersKey() []byte
 	// Release commits what was handed over and lets another process write. Reads go on, and so
 	// do the writes of runs that nobody pays for.
 	Release() error
@@ -105,6 +110,9 @@ type Options struct {
 	Log         *slog.Logger     // nil: silent
 	// NoMigration means that a database server with an older schema is an error.
 	NoMigration bool
+	// Address and OnOwner are those of postgres.Options.
+	Address string
+	OnOwner func(Owner)
 
 	unfinished bool // open a store into which a copy has not ended
 	command    bool // no server opens it
@@ -129,6 +137,7 @@ func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
 		s, err := postgres.Open(ctx, at.URL, postgres.Options{
 			LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration, Command: o.command,
+			Address: o.Address, OnOwner: o.OnOwner,
 		})
 		if err != nil {
 			return Store{}, err

@@ -1,0 +1,296 @@
+package forward
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Owner is the replica that answers.
+type Owner struct {
+	Address *url.URL // scheme and host; nil: no replica answers now
+	Key     Key
+}
+
+func (o Owner) equal(p Owner) bool {
+	return string(o.Key) == string(p.Key) && (o.Address == p.Address || o.Address != nil && p.Address != nil && *o.Address == *p.Address)
+}
+
+// Options of a Proxy. Zero values mean the defaults named at each field.
+type Options struct {
+	// Wait is how long a request waits for a replica that answers, default 15 s, which is longer
+	// than a lease lasts.
+	Wait     time.Duration
+	MaxConns int // connections at a time, default 4,096; others wait
+	// Repeatable says whether a request may be sent again when a server broke off without an answer,
+	// because to do it twice has the effect of doing it once. nil: those without effect.
+	Repeatable func(r *http.Request) bool
+	Log        *slog.Logger // nil: nothing is logged
+}
+
+// Limits of requests, those of the server that answers them.
+const (
+	maxBody = 64 << 10
+	maxHead = 16 << 10
+)
+
+// retryAfter is the Retry-After of an answer that no replica could give, in seconds.
+const retryAfter = "1"
+
+// Proxy forwards requests to the owner. It is safe for concurrent use.
+type Proxy struct {
+	o       Options
+	http    *http.Server
+	reverse *httputil.ReverseProxy
+	wire    *http.Transport
+
+	mu      sync.Mutex
+	owner   Owner
+	changed chan struct{} // closed when owner changes
+}
+
+// New returns a Proxy that knows no owner yet.
+func New(o Options) *Proxy {
+	if o.Wait <= 0 {
+		o.Wait = 15 * time.Second
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = 4096
+	}
+	if o.Repeatable == nil {
+		o.Repeatable = hasNoEffect
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Proxy{o: o, changed: make(chan struct{})}
+	p.wire = &http.Transport{
+		DialContext:        (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
+		DisableCompression: true,
+		MaxIdleConns:       256, MaxIdleConnsPerHost: 256,
+		IdleConnTimeout: 10 * time.Second, // less than that of the server
+	}
+	p.reverse = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", r.In.Host, r.In.Host
+			r.Out.URL.RawQuery = r.In.URL.RawQuery
+			if proto := r.In.Header.Values("X-Forwarded-Proto"); len(proto) > 0 {
+				r.Out.Header["X-Forwarded-Proto"] = proto // the public address is made of it
+			}
+		},
+		Transport:     (*sender)(p),
+		FlushInterval: -1,
+		ErrorHandler:  p.failed,
+		ErrorLog:      slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	p.http = &http.Server{
+		Handler: p, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHead,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	return p
+}
+
+// SetOwner says which replica answers from now on. Requests that wait are sent to it.
+func (p *Proxy) SetOwner(o Owner) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.owner.equal(o) {
+		p.owner = o
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
+}
+
+// Owner returns the replica that answers, and a channel that is closed when another one does.
+func (p *Proxy) Owner() (Owner, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.owner, p.changed
+}
+
+// Serve answers connections of ln until Shutdown, then returns nil.
+func (p *Proxy) Serve(ln net.Listener) error {
+	if err := p.http.Serve(bounded(ln, p.o.MaxConns)); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown closes the listener and lets requests end until ctx ends; then it closes their
+// connections.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	defer p.wire.CloseIdleConnections()
+	if p.http.Shutdown(ctx) == nil {
+		return nil
+	}
+	return p.http.Close()
+}
+
+// ServeHTTP forwards a request.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.forwarded(r) {
+		w.Header().Set(RefusedHeader, "not the owner")
+		refuse(w, http.StatusServiceUnavailable, "busy", "this server does not use the database, and passes no request on twice; try again soon")
+		return
+	}
+	r.Header.Del(Header)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			refuse(w, http.StatusRequestEntityTooLarge, "", "the body is too large; at most 65536 bytes are allowed")
+			return
+		}
+		panic(http.ErrAbortHandler) // the client does not send it
+	}
+	// It may be sent more than once, and with its length.
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	p.reverse.ServeHTTP(patientWriter{w}, r)
+}
+
+// forwarded reports whether a request comes from another replica.
+func (p *Proxy) forwarded(r *http.Request) bool {
+	owner, _ := p.Owner()
+	_, ok := owner.Key.Client(r.Header.Get(Header), r.Method, r.RequestURI, time.Now())
+	return ok
+}
+
+// errNoOwner means that no replica answers.
+var errNoOwner = errors.New("no server uses the database now, or none is reached")
+
+// failed answers a request that was not sent, and cuts off one whose outcome is not known, as the
+// client would see it if it had asked the owner itself.
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if !errors.Is(err, errNoOwner) {
+		p.o.Log.Warn("forward a request", "method", r.Method, "path", r.URL.Path, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	refuse(w, http.StatusServiceUnavailable, "busy", errNoOwner.Error()+"; try again soon")
+}
+
+// refuse answers as the server that would have answered does.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	body := `{"error":"` + message + `"}`
+	if code != "" {
+		body = `{"error":"` + message + `","code":"` + code + `"}`
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	io.WriteString(w, body)
+}
+
+// sender sends requests to the owner.
+type sender Proxy
+
+const (
+	// resendPause is the time between two attempts to send a request.
+	resendPause = 50 * time.Millisecond
+	// abandonAfter is how long a server may still take to answer when another one has become the
+	// owner: it is paused, or cut off, unless it ends what it has begun.
+	abandonAfter = 5 * time.Second
+)
+
+// RoundTrip sends a request to the owner. While there is none, or it cannot be reached, or it
+// refuses because it stops, nothing was done, and the request waits for the next owner. One that
+// broke off without an answer is repeated once if that is right.
+func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	p := (*Proxy)(s)
+	late := time.NewTimer(p.o.Wait)
+	defer late.Stop()
+	for repeated := false; ; {
+		owner, changed := p.Owner()
+		if owner.Address != nil {
+			resp, err := p.send(r, owner, changed)
+			switch {
+			case err == nil && resp.Header.Get(RefusedHeader) == "":
+				return resp, nil
+			case err == nil:
+				resp.Body.Close()
+			case unsent(err):
+			case repeated || r.Context().Err() != nil || !p.o.Repeatable(r):
+				return nil, err
+			default:
+				repeated = true
+			}
+		}
+		select {
+		case <-changed:
+		case <-time.After(resendPause):
+		case <-late.C:
+			return nil, errNoOwner
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// send sends a request once. It gives up a while after changed was closed.
+func (p *Proxy) send(r *http.Request, to Owner, changed <-chan struct{}) (*http.Response, error) {
+	client, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(r.Context()) // the body is read under it, until r ends
+	out := r.Clone(ctx)
+	if out.Body, err = r.GetBody(); err != nil {
+		cancel()
+		return nil, err
+	}
+	out.URL.Scheme, out.URL.Host = to.Address.Scheme, to.Address.Host
+	out.Header.Set(Header, to.Key.Sign(out.Method, out.URL.RequestURI(), client.Addr().Unmap(), time.Now()))
+	// A connection that the owner closes while a request is on its way leaves the outcome of the
+	// request open. Requests without effect are repeated then; others get a connection of their own.
+	out.Close = !hasNoEffect(out)
+	answered := make(chan struct{})
+	go func() {
+		select {
+		case <-answered:
+			return
+		case <-changed:
+		}
+		select {
+		case <-answered:
+		case <-time.After(abandonAfter):
+			cancel()
+		}
+	}()
+	resp, err := p.wire.RoundTrip(out)
+	close(answered)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func hasNoEffect(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
+// unsent reports whether a request failed before a byte of it was sent.
+func unsent(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// ParseAddress reads the address under which other replicas reach a server: a scheme, a host and
+// a port.
+func ParseAddress(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("want http://HOST:PORT or https://HOST:PORT")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}

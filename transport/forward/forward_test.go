@@ -1,0 +1,372 @@
+package forward
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var key = Key("0123456789abcdef0123456789abcdef")
+
+// TestSignature: an address is believed only with the key, for the request that was signed, and
+// within ten minutes.
+func TestSignature(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	client := netip.MustParseAddr("203.0.113.7")
+	signed := key.Sign("POST", "/explain?a=b", client, now)
+	f := func(k Key, value, method, uri string, at time.Time, want bool) {
+		t.Helper()
+		got, ok := k.Client(value, method, uri, at)
+		if ok != want || ok && got != client {
+			t.Errorf("%q %s %s: %v, %t", value, method, uri, got, ok)
+		}
+	}
+	f(key, signed, "POST", "/explain?a=b", now, true)
+	f(key, signed, "POST", "/explain?a=b", now.Add(10*time.Minute), true)
+	f(key, signed, "POST", "/explain?a=b", now.Add(-10*time.Minute), true)
+	f(key, signed, "POST", "/explain?a=b", now.Add(10*time.Minute+time.Second), false)
+	f(key, signed, "POST", "/explain?a=b", now.Add(-10*time.Minute-time.Second), false)
+	f(key, signed, "GET", "/explain?a=b", now, false)
+	f(key, signed, "POST", "/explain", now, false)
+	f(Key("another"), signed, "POST", "/explain?a=b", now, false)
+	f(nil, Key(nil).Sign("POST", "/explain?a=b", client, now), "POST", "/explain?a=b", now, false)
+	f(key, strings.Replace(signed, "203", "204", 1), "POST", "/explain?a=b", now, false)
+	f(key, strings.Replace(signed, "1800000000", "1800000001", 1), "POST", "/explain?a=b", now, false)
+	f(key, signed[:len(signed)-2], "POST", "/explain?a=b", now, false)
+	f(key, "", "POST", "/explain?a=b", now, false)
+	f(key, strings.Repeat("1 ", 100), "POST", "/explain?a=b", now, false)
+	v6 := netip.MustParseAddr("2001:db8::1%eth0")
+	if got, ok := key.Client(key.Sign("GET", "/", v6, now), "GET", "/", now); !ok || got != v6.WithZone("") {
+		t.Errorf("IPv6: %v, %t", got, ok)
+	}
+}
+
+// owner is a server that answers; it returns the Owner that a proxy knows.
+func owner(t *testing.T, h http.HandlerFunc) Owner {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return at(t, srv.URL)
+}
+
+func at(t *testing.T, address string) Owner {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Owner{Address: u, Key: key}
+}
+
+// unreached is an owner that nobody reaches.
+func unreached(t *testing.T) Owner {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	return at(t, "http://"+ln.Addr().String())
+}
+
+// serve runs a proxy and returns its URL.
+func serve(t *testing.T, p *Proxy) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(ln) }()
+	t.Cleanup(func() {
+		none, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := errors.Join(p.Shutdown(none), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + ln.Addr().String()
+}
+
+func ask(t *testing.T, method, address, body string, header http.Header) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	if host := header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+// TestForward: the owner gets what the client sent, and the client what the owner answered.
+func TestForward(t *testing.T) {
+	o := owner(t, func(w http.ResponseWriter, r *http.Request) {
+		client, ok := key.Client(r.Header.Get(Header), r.Method, r.RequestURI, time.Now())
+		if !ok || client != netip.MustParseAddr("127.0.0.1") {
+			t.Errorf("client %v, %t", client, ok)
+		}
+		for name, want := range map[string]string{
+			"Authorization": "Payment credential", "X-Forwarded-Proto": "https", "Payment-Intent": "a", "Accept-Encoding": "br", "Keep-Alive": "",
+		} {
+			if got := strings.Join(r.Header.Values(name), "|"); got != want {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+		body, _ := io.ReadAll(r.Body)
+		if r.Host != "txlens.example" || r.RequestURI != "/a%2Fb?q=1;2&%zz" || string(body) != "the body" || r.ContentLength != 8 || len(r.Header.Values(Header)) != 1 {
+			t.Errorf("%s %s %q %d", r.Host, r.RequestURI, body, r.ContentLength)
+		}
+		w.Header()["Payment-Receipt"] = []string{"receipt"}
+		w.Header().Add("Link", "1")
+		w.Header().Add("Link", "2")
+		w.WriteHeader(402)
+		io.WriteString(w, "the answer")
+	})
+	p := New(Options{})
+	p.SetOwner(o)
+	resp, text := ask(t, "POST", serve(t, p)+"/a%2Fb?q=1;2&%zz", "the body", http.Header{
+		"Authorization": {"Payment credential"}, "X-Forwarded-Proto": {"https"}, "Payment-Intent": {"a"}, "Accept-Encoding": {"br"},
+		"Host": {"txlens.example"}, Header: {"1800000000 203.0.113.7 00"}, "Keep-Alive": {"1"},
+	})
+	if resp.StatusCode != 402 || text != "the answer" || resp.Header.Get("Payment-Receipt") != "receipt" || strings.Join(resp.Header.Values("Link"), "|") != "1|2" {
+		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, text)
+	}
+}
+
+// TestStream: each event arrives when it is sent.
+func TestStream(t *testing.T) {
+	next := make(chan struct{})
+	o := owner(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, text := range []string{"one\n", "two\n"} {
+			io.WriteString(w, text)
+			http.NewResponseController(w).Flush()
+			<-next
+		}
+	})
+	p := New(Options{})
+	p.SetOwner(o)
+	resp, err := http.Get(serve(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	for _, want := range []string{"one\n", "two\n"} {
+		if got, err := lines.ReadString('\n'); got != want || err != nil {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+		next <- struct{}{}
+	}
+}
+
+// TestWaits: a request that no owner has begun waits for the next one.
+func TestWaits(t *testing.T) {
+	good := owner(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Write(body)
+	})
+	f := func(name string, first Owner) {
+		t.Helper()
+		p := New(Options{Wait: time.Minute})
+		p.SetOwner(first)
+		address := serve(t, p)
+		time.AfterFunc(100*time.Millisecond, func() { p.SetOwner(good) })
+		if resp, text := ask(t, "POST", address, "once", nil); resp.StatusCode != 200 || text != "once" {
+			t.Errorf("%s: %d %q", name, resp.StatusCode, text)
+		}
+	}
+	f("no owner is known", Owner{})
+	f("it is not reached", unreached(t))
+	f("it stops", owner(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(RefusedHeader, "stopping")
+		w.WriteHeader(503)
+	}))
+	p := New(Options{Wait: time.Millisecond})
+	p.SetOwner(unreached(t))
+	resp, text := ask(t, "POST", serve(t, p), "", nil)
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(text, `"code":"busy"`) {
+		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, text)
+	}
+}
+
+// TestOutcomeUnknown: a request that an owner may have begun is sent again once if that is right, and
+// otherwise its client sees what it would see at the owner.
+func TestOutcomeUnknown(t *testing.T) {
+	f := func(method string, repeatable func(*http.Request) bool, failures, wantAsked int64, wantAnswer bool) {
+		t.Helper()
+		var asked atomic.Int64
+		o := owner(t, func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) <= failures {
+				panic(http.ErrAbortHandler)
+			}
+		})
+		p := New(Options{Wait: time.Minute, Repeatable: repeatable})
+		p.SetOwner(o)
+		p.wire.DisableKeepAlives = true // it would repeat a GET itself
+		req, err := http.NewRequest(method, serve(t, p), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if n := asked.Load(); n != wantAsked || (err == nil) != wantAnswer {
+			t.Errorf("%s, %d failures: asked %d times, %v", method, failures, n, err)
+		}
+	}
+	f("POST", nil, 1, 1, false)
+	f("GET", nil, 1, 2, true)
+	f("GET", nil, 2, 2, false)
+	all := func(*http.Request) bool { return true }
+	f("POST", all, 1, 2, true)
+	f("POST", all, 2, 2, false)
+}
+
+// TestAbandons: a server that does not answer while another one has become the owner is given up.
+func TestAbandons(t *testing.T) {
+	asked, end := make(chan struct{}), make(chan struct{})
+	defer close(end)
+	paused := owner(t, func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		select {
+		case <-end:
+		case <-r.Context().Done():
+		}
+	})
+	p := New(Options{Wait: time.Minute})
+	p.SetOwner(paused)
+	address := serve(t, p)
+	go func() {
+		<-asked
+		p.SetOwner(owner(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "the next one") }))
+	}()
+	if resp, text := ask(t, "GET", address, "", nil); resp.StatusCode != 200 || text != "the next one" {
+		t.Errorf("%d %q", resp.StatusCode, text)
+	}
+}
+
+// TestOneHop: a request that was passed on is not passed on again, and whoever sent it knows that
+// nothing was done.
+func TestOneHop(t *testing.T) {
+	o := owner(t, func(http.ResponseWriter, *http.Request) { t.Error("the owner was asked") })
+	second := New(Options{})
+	second.SetOwner(o)
+	address := serve(t, second)
+	resp, text := ask(t, "GET", address+"/x", "", http.Header{Header: {key.Sign("GET", "/x", netip.MustParseAddr("203.0.113.7"), time.Now())}})
+	if resp.StatusCode != 503 || resp.Header.Get(RefusedHeader) == "" || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, text)
+	}
+	first := New(Options{Wait: time.Millisecond})
+	first.SetOwner(at(t, address))
+	if resp, text := ask(t, "GET", serve(t, first)+"/x", "", nil); resp.StatusCode != 503 || resp.Header.Get(RefusedHeader) != "" {
+		t.Errorf("through two: %d %v %q", resp.StatusCode, resp.Header, text)
+	}
+}
+
+// TestBounds: a large body is refused before it is passed on, and connections are counted.
+func TestBounds(t *testing.T) {
+	p := New(Options{MaxConns: 1})
+	p.SetOwner(owner(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		if n > maxBody {
+			t.Errorf("%d bytes", n)
+		}
+	}))
+	address := serve(t, p)
+	f := func(bytes, want int) {
+		t.Helper()
+		if resp, text := ask(t, "POST", address, strings.Repeat("a", bytes), nil); resp.StatusCode != want {
+			t.Errorf("%d bytes: %d %q", bytes, resp.StatusCode, text)
+		}
+	}
+	f(64<<10, 200)
+	f(64<<10+1, 413)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := bounded(ln, 1)
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	dial()
+	dial()
+	held, err := one.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := make(chan error)
+	go func() { _, err := one.Accept(); next <- err }()
+	select {
+	case <-next:
+		t.Error("more connections than allowed")
+	case <-time.After(20 * time.Millisecond):
+	}
+	held.Close()
+	held.Close()
+	if err := <-next; err != nil {
+		t.Error(err)
+	}
+	go func() { _, err := one.Accept(); next <- err }()
+	one.Close()
+	if err := <-next; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func TestParseAddress(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		u, err := ParseAddress(text)
+		if got := ""; err == nil {
+			if got = u.String(); got != want {
+				t.Errorf("%q: %q, want %q", text, got, want)
+			}
+		} else if want != "" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	f("http://10.0.0.1:8402", "http://10.0.0.1:8402")
+	f("https://a.internal/", "https://a.internal")
+	f("http://[::1]:80", "http://[::1]:80")
+	f("10.0.0.1:8402", "")
+	f("ftp://a", "")
+	f("http://", "")
+	f("http://user@a", "")
+	f("http://a/b", "")
+	f("http://a?b", "")
+	f("http://a#b", "")
+	f("", "")
+}
