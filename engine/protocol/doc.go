@@ -11,6 +11,7 @@
 //	standard                    an interface: results name no protocol, labels do
 //	group                       accounts with a common trait: neither names a protocol
 //
+//	source ID...
 //	contract CHAINS ADDRESS CATEGORY NAME
 //	deployment CHAINS ADDRESS CATEGORY NAME
 //	factory FAMILY CHAINS DEPLOYER INITCODEHASH FEES
@@ -22,6 +23,8 @@
 //
 // CHAINS are slugs separated by commas, or * for every chain. A contract is labelled
 // in results; a deployment only attributes the address to the protocol when a rule asks.
+// A source line names who publishes the addresses below it, up to the next such line or the
+// end of the block, by the ids of docs/labels.md. Every deployment has a source.
 // An indented line "shared" below a contract says that it keeps the assets of many pools or
 // accounts. Addresses have the checksum of EIP-55. A factory deploys pools by CREATE2, which emit
 // the events of FAMILY; FEES are the tiers that are part of a pool's salt, or "-".

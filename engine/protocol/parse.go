@@ -18,6 +18,7 @@ type parser struct {
 	args    []argument // of the last declaration
 	further bool       // an indented line about a declaration may follow
 	about   *Contract  // that an indented line may be about; nil: none
+	sources []string   // of the contracts and deployments that follow in the same block
 	bySlug  func(slug string) (*chain.Chain, bool)
 	n       int // number of the line
 }
@@ -40,7 +41,11 @@ func Parse(slug, text string, bySlug func(slug string) (*chain.Chain, bool)) (*P
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, "\n")
-		if line == "" || line[0] == '#' {
+		if line == "" {
+			p.sources = nil // they are those of a block
+			continue
+		}
+		if line[0] == '#' {
 			continue
 		}
 		p.n = n
@@ -93,6 +98,10 @@ func (p *parser) line(line string) error {
 			return fmt.Errorf("%s takes no argument", word)
 		}
 		p.property(word)
+	case "source":
+		if p.sources = strings.Fields(rest); len(p.sources) == 0 {
+			return errors.New("source without a name")
+		}
 	case "contract", "deployment":
 		return p.contract(rest, word == "deployment")
 	case "factory":
@@ -137,7 +146,7 @@ func (p *parser) contract(rest string, unlabelled bool) error {
 	if err != nil {
 		return err
 	}
-	contract := Contract{Line: p.n, Category: c[2], Name: c[3], Unlabelled: unlabelled}
+	contract := Contract{Line: p.n, Category: c[2], Name: c[3], Unlabelled: unlabelled, Sources: p.sources}
 	if contract.Chains, err = p.chainIDs(c[0]); err != nil {
 		return err
 	}

@@ -44,8 +44,9 @@ type Contract struct {
 	Address    common.Address
 	Category   string
 	Name       string
-	Unlabelled bool // attributes the address without naming it in results
-	Shared     bool // keeps the assets of many pools or accounts
+	Unlabelled bool     // attributes the address without naming it in results
+	Shared     bool     // keeps the assets of many pools or accounts
+	Sources    []string // who publishes the address, as docs/labels.md names them
 }
 
 // Factory deploys pools by CREATE2, so that the address of a pool proves its factory.
