@@ -20,14 +20,19 @@ func main() {
 	log.SetFlags(0)
 	data := flag.String("data", "gen", "folder with abi_signatures.tsv.gz")
 	out := flag.String("out", ".", "folder of package decode")
+	var without []string
+	flag.Func("without", "package to leave out; may be repeated", func(s string) error {
+		without = append(without, s)
+		return nil
+	})
 	flag.Parse()
-	if err := run(*data, *out); err != nil {
+	if err := run(*data, *out, without); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(data, out string) error {
-	npm, err := readPackages(filepath.Join(data, "abi_signatures.tsv.gz"))
+func run(data, out string, without []string) error {
+	npm, err := readPackages(filepath.Join(data, "abi_signatures.tsv.gz"), without)
 	if err != nil {
 		return err
 	}

@@ -66,12 +66,17 @@ func entry(s *signature.Signature, decl, flag, sources string) signature.Entry {
 
 var flags = map[string]string{"nonpayable": "n", "payable": "$", "view": "v", "pure": "p"}
 
-// readPackages reads the harvest: kind, id, signature, declaration, mutability, packages.
-func readPackages(path string) (*table, error) {
+// readPackages reads the harvest: kind, id, signature, declaration, mutability, packages. What
+// only packages to leave out declare is left out.
+func readPackages(path string, without []string) (*table, error) {
 	t := &table{name: "packages", what: "Functions, events and errors of ABIs in published npm packages"}
 	index := map[string]int{}
 	err := eachRow(path, func(row []string) error {
 		if len(row) != 6 || row[0] == "kind" {
+			return nil
+		}
+		packages := slices.DeleteFunc(strings.Split(row[5], ","), func(p string) bool { return slices.Contains(without, p) })
+		if len(packages) == 0 {
 			return nil
 		}
 		s, err := compile(kinds[row[0]], row[3], row[1])
@@ -86,7 +91,7 @@ func readPackages(path string) (*table, error) {
 			return fmt.Errorf("%s is declared as %s", row[2], row[3])
 		}
 		var ids []string
-		for _, p := range strings.Split(row[5], ",") {
+		for _, p := range packages {
 			if _, ok := index[p]; !ok {
 				index[p] = len(index)
 				t.sources = append(t.sources, p)

@@ -31,7 +31,7 @@ func main() {
 	data := flag.String("data", "engine/label/gen", "folder with labels_npm.tsv.gz and tokens_npm.tsv.gz")
 	out := flag.String("out", "engine/label", "folder to write to")
 	var without []string
-	flag.Func("without", "source of public labels to leave out; may be repeated", func(s string) error {
+	flag.Func("without", "source to leave out, as docs/labels.md names it; may be repeated", func(s string) error {
 		without = append(without, s)
 		return nil
 	})
@@ -53,11 +53,11 @@ func main() {
 const publicFile = "labels_public.tsv.gz"
 
 func run(data, out string, without []string) error {
-	tokens, err := readTokens(filepath.Join(data, "tokens_npm.tsv.gz"))
+	tokens, err := readTokens(filepath.Join(data, "tokens_npm.tsv.gz"), without)
 	if err != nil {
 		return err
 	}
-	labels, err := readLabels(filepath.Join(data, "labels_npm.tsv.gz"))
+	labels, err := readLabels(filepath.Join(data, "labels_npm.tsv.gz"), without)
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func place(col []string) (id uint64, a common.Address, ok bool, err error) {
 	return id, common.HexToAddress(col[1]), ok, nil
 }
 
-func readTokens(path string) ([]table.Row, error) {
+func readTokens(path string, without []string) ([]table.Row, error) {
 	var rows []table.Row
 	err := lines(path, 6, func(col []string) error {
 		id, a, ok, err := place(col)
-		if err != nil || !ok {
+		if err != nil || !ok || slices.Contains(without, source(col[5])) {
 			return err
 		}
 		decimals := byte(0xff)
@@ -162,11 +162,11 @@ var fullNames = map[string]string{
 	"rETH": "Rocket Pool ETH", "wstETH": "Wrapped liquid staked Ether 2.0", "weETH": "Wrapped eETH", "CELO": "Celo", "ARB": "Arbitrum", "OP": "Optimism",
 }
 
-func readLabels(path string) ([]table.Row, error) {
+func readLabels(path string, without []string) ([]table.Row, error) {
 	var rows []table.Row
 	err := lines(path, 5, func(col []string) error {
 		id, a, ok, err := place(col)
-		if err != nil || !ok {
+		if err != nil || !ok || slices.Contains(without, source(col[4])) {
 			return err
 		}
 		l, ok := read(col[4], col[2])

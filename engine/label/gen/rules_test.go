@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"txlens/engine/label"
+	"txlens/engine/label/internal/table"
 )
 
 func TestRead(t *testing.T) {
@@ -130,4 +131,42 @@ func TestTablesAreCurrent(t *testing.T) {
 			t.Errorf("engine/label/%s is not what the generator makes (%v); run go generate ./engine/label, or make generate", name, err)
 		}
 	}
+}
+
+// TestWithout: a source that is left out is in none of the tables, and the others are.
+func TestWithout(t *testing.T) {
+	f := func(what string, read func(without []string) (map[string]int, error), id string) {
+		t.Helper()
+		all, err := read(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, err := read([]string{id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[id] == 0 || rest[id] != 0 || len(rest) != len(all)-1 {
+			t.Errorf("%s without %s: %v, with it %v", what, id, rest, all)
+		}
+	}
+	packed := func(read func(path string, without []string) ([]table.Row, error), path string) func([]string) (map[string]int, error) {
+		return func(without []string) (map[string]int, error) {
+			counts := map[string]int{}
+			rows, err := read(path, without)
+			for _, r := range rows {
+				counts[r.Fields[len(r.Fields)-1]]++
+			}
+			return counts, err
+		}
+	}
+	f("tokens", packed(readTokens, "tokens_npm.tsv.gz"), "@uniswap/default-token-list")
+	f("labels", packed(readLabels, "labels_npm.tsv.gz"), "@cowprotocol/contracts")
+	f("public labels", func(without []string) (map[string]int, error) {
+		counts := map[string]int{}
+		rows, err := readPublic(publicFile, without)
+		for i := range rows {
+			counts[rows[i].Source]++
+		}
+		return counts, err
+	}, "rotki")
 }
