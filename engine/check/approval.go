@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math/big"
+
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
@@ -28,6 +30,11 @@ var _ = register(&Check{
 	ruleOut: always(verdict.Clean, verdict.WhyNoReportedSpender),
 })
 
+// supply asks how many units of a token there are; nil where that is not known.
+func (l *inspection) supply(token common.Address) *big.Int {
+	return l.number(Question{To: token, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
+}
+
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
 // number. It is asked for where nobody knows the spender, and in a triage always.
 func (l *inspection) overSupply() (out []verdict.Risk) {
@@ -40,14 +47,14 @@ func (l *inspection) overSupply() (out []verdict.Risk) {
 			continue
 		}
 		owner, spender := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
-		if owner != l.Tx.From && (l.Verdict == nil || owner != l.Verdict.Actor) {
+		if owner != l.Tx.From && owner != l.Actor {
 			continue
 		}
 		if !l.Asked && l.Vouched(spender) {
 			continue
 		}
-		v, ok := l.ask(Question{To: g.Address, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
-		if all := evmsig.Uint(v.Output, 0); ok && all != nil && all.Sign() > 0 && evmsig.Uint(g.Data, 0).Cmp(all) > 0 {
+		all := l.supply(g.Address)
+		if all != nil && all.Sign() > 0 && evmsig.Uint(g.Data, 0).Cmp(all) > 0 {
 			out = append(
 				out,
 				risk(

@@ -72,7 +72,7 @@ func (l *inspection) waited(a common.Address, to common.Address) bool {
 // takeover: control of a contract went from somebody who made no call to the sender's
 // side, which then took what the contract holds.
 func (l *inspection) takeover() (out []verdict.Finding) {
-	for _, v := range l.calledByOwn() {
+	for _, v := range l.calledByAnybody() {
 		for _, c := range l.controls(v) {
 			if f, ok := l.taken(v, c); ok {
 				out = append(out, f)
@@ -83,19 +83,16 @@ func (l *inspection) takeover() (out []verdict.Finding) {
 	return out
 }
 
-// calledByOwn lists the contracts of others that the party called, in order.
-func (l *inspection) calledByOwn() (out []common.Address) {
+// calledByAnybody lists the contracts of others that were called, in order.
+func (l *inspection) calledByAnybody() (out []common.Address) {
+	seen := map[common.Address]bool{}
 	for _, f := range l.Tree.Frames {
-		if f.Kind == trace.Call && f.Status == trace.OK && l.party(f.From) && !l.party(f.To) && len(f.Input) >= 4 && !slices.Contains(out, f.To) {
+		if !seen[f.To] && !l.party(f.To) {
 			out = append(out, f.To)
 		}
+		seen[f.To] = true
 	}
 	return out
-}
-
-// creates reports whether a contract came into being here: it is set up, not taken.
-func (l *inspection) creates(a common.Address) bool {
-	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Kind.Creates() && f.HasTo && f.To == a })
 }
 
 // calls reports whether an account made a call that counts to another.
@@ -104,14 +101,11 @@ func (l *inspection) calls(from, to common.Address) bool {
 }
 
 func (l *inspection) taken(v common.Address, c control) (verdict.Finding, bool) {
-	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
-		return verdict.Finding{}, false
-	}
 	call := l.grabs(v, c)
-	keys := l.losses(v)
-	if call == nil {
+	if call == nil || l.f.Created(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
 		return verdict.Finding{}, false
 	}
+	keys := l.losses(v)
 	open, known := l.openTo(v, call.Input)
 	if known && !open {
 		return verdict.Finding{}, false // somebody gave this caller the right
@@ -182,8 +176,8 @@ func (l *inspection) governs(v common.Address, c control) bool {
 			return true
 		}
 	}
-	owner, ok := l.ask(Question{To: v, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the contract"})
-	return ok && !owner.Reverted && len(owner.Output) == 32 && common.BytesToAddress(owner.Output[12:]) == c.pre
+	owner := l.number(Question{To: v, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the contract"})
+	return owner != nil && common.BigToAddress(owner) == c.pre
 }
 
 // grabs is the first cthe party to a contract that carries the new

@@ -22,7 +22,7 @@ var _ = register(&Check{
 })
 
 func (l *inspection) checkSolvency() verdict.Outcome {
-	if l.Verdict == nil || l.Verdict.SubType != "borrow" && l.Verdict.SubType != "withdraw" && l.Verdict.SubType != "liquidation" {
+	if l.Verdict.SubType != "borrow" && l.Verdict.SubType != "withdraw" && l.Verdict.SubType != "liquidation" {
 		return ruled(verdict.NotApplicable, verdict.WhyNobodyBorrowed)
 	}
 	return ruled(verdict.NotChecked, verdict.WhyBooksUnknown)

@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -34,9 +33,6 @@ const (
 // native coin without a price nothing tells how much it was. Who exchanges all it has with
 // others than the sender is not drained, nor is a wallet by its own user.
 func (l *inspection) drains() (out []verdict.Risk) {
-	if l.Diff == nil {
-		return nil
-	}
 	seen := map[common.Address]bool{}
 	for i := range l.moves {
 		a, k := l.moves[i].From, l.moves[i].Key
@@ -68,9 +64,8 @@ func (l *inspection) matters(k flow.TokenKey, lost *big.Int) (how verdict.Form, 
 	if k == (flow.TokenKey{}) {
 		return verdict.LostHoldingsUnpriced, nil, true
 	}
-	v, ok := l.ask(Question{To: k.Token, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
-	all := evmsig.Uint(v.Output, 0)
-	if !ok || all == nil || all.Sign() == 0 {
+	all := l.supply(k.Token)
+	if all == nil || all.Sign() == 0 {
 		return how, nil, false
 	}
 	percent := new(big.Int).Quo(new(big.Int).Mul(lost, big.NewInt(100)), all)

@@ -47,9 +47,6 @@ func (l *inspection) claimOn(v common.Address) claim {
 	if c, ok := l.claims[v]; ok {
 		return c
 	}
-	if l.claims == nil {
-		l.claims = map[common.Address]claim{}
-	}
 	if len(l.claims) == maxClaims {
 		return claimUnknown
 	}
@@ -75,9 +72,9 @@ func (l *inspection) lookUpClaim(v common.Address) claim {
 		known = known && ok
 		return view, ok
 	}
-	enough := func(view View, ok bool) bool {
-		n := evmsig.Uint(view.Output, 0)
-		return ok && !view.Reverted && n != nil && new(big.Int).Lsh(n, 1).Cmp(p.Amount) >= 0
+	enough := func(view View, _ bool) bool {
+		n := view.number()
+		return n != nil && new(big.Int).Lsh(n, 1).Cmp(p.Amount) >= 0
 	}
 	for _, sel := range []evmsig.Selector{evmsig.SelEarned, evmsig.SelMaxWithdraw} {
 		if enough(ask(Question{To: v, Data: append(sel[:], who...), When: Before})) {
@@ -93,7 +90,7 @@ func (l *inspection) lookUpClaim(v common.Address) claim {
 	if gaveShares(v, who, ask) {
 		found = true
 	}
-	if own, ok := l.ownRight(p, ask); ok && own {
+	if l.ownRight(p, ask) {
 		found = true
 	}
 	switch {
@@ -109,11 +106,11 @@ func (l *inspection) lookUpClaim(v common.Address) claim {
 // than before it.
 func gaveShares(of common.Address, holder []byte, ask func(Question) (View, bool)) bool {
 	balance := Question{To: of, Data: append(evmsig.SelBalanceOf[:], holder...), When: Before}
-	had, ok := ask(balance)
+	had, _ := ask(balance)
 	balance.When = After
-	has, too := ask(balance)
-	x, y := evmsig.Uint(had.Output, 0), evmsig.Uint(has.Output, 0)
-	return ok && too && !had.Reverted && !has.Reverted && x != nil && y != nil && x.Cmp(y) > 0
+	has, _ := ask(balance)
+	x, y := had.number(), has.number()
+	return x != nil && y != nil && x.Cmp(y) > 0
 }
 
 // firstPayment is the first direct payment of an account to the cluster; nil for none.
@@ -126,17 +123,17 @@ func (l *inspection) firstPayment(v common.Address) *facts.Move {
 
 // ownRight reports whether the caller could have made the call that paid it before the
 // transaction, and a stranger could not: then the right to it is older.
-func (l *inspection) ownRight(p *facts.Move, ask func(Question) (View, bool)) (own, ok bool) {
+func (l *inspection) ownRight(p *facts.Move, ask func(Question) (View, bool)) bool {
 	if p.ExternalCall < 0 {
-		return false, false
+		return false
 	}
 	x := l.callFrame(p.ExternalCall)
 	if len(x.Input) < 4 || !x.Value.IsZero() { // questions carry no coin
-		return false, false
+		return false
 	}
 	q := Question{From: x.From, To: x.To, Data: x.Input, When: Before}
-	mine, known := ask(q)
+	mine, _ := ask(q)
 	q.From = stranger
-	anybody, too := ask(q)
-	return !mine.Reverted && anybody.Reverted, known && too
+	anybody, known := ask(q)
+	return !mine.Reverted && known && anybody.Reverted
 }

@@ -22,7 +22,8 @@ import (
 // cast are the names that accounts of the scenes of findings have.
 var cast = []string{
 	"sender", "tool", "alice", "bob", "carol", "vault", "bank", "router", "pool", "market", "lender", "thief", "partner", "lure", "token", "mkr",
-	"dai", "usdc", "safe", "miner", "part", "second", "first", "pair", "apes", "other", "usd",
+	"dai", "usdc", "safe", "miner", "part", "second", "first", "pair", "apes", "other", "usd", "weth", "farm", "market", "punks", "shop", "x",
+	"oracle", "grants", "wallet", "zero", "balancer", "gno", "a", "b", "c", "council", "books", "helper", "factory", "usdt", "queue",
 }
 
 // named are accounts by their names in a scene.

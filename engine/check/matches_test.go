@@ -20,13 +20,20 @@ type judgement struct {
 
 var judgements = map[string]*judgement{}
 
-// judged judges a scene. All that its matches consist of is compared with a file of the test
-// at its end, because the rules that fire are not all that a guard decides: it chooses
+// judged judges a scene. All that its matches and findings consist of is compared with a file of the
+// test at its end, because the rules that fire are not all that a guard decides: it chooses
 // victims, external calls and amounts, too. After an intended change run the tests with -update and
 // read the difference.
 func judged(t *testing.T, root *trace.Frame) *assemble.Analysis {
 	t.Helper()
 	c := built(root)
+	record(t, c)
+	return c
+}
+
+// record is judged for a scene that is built with more evidence than its calls.
+func record(t *testing.T, c *assemble.Analysis) {
+	t.Helper()
 	disjoint(t, c)
 	j := judgements[t.Name()]
 	if j == nil {
@@ -41,8 +48,10 @@ func judged(t *testing.T, root *trace.Frame) *assemble.Analysis {
 	for _, h := range c.Triage.Matches() {
 		fmt.Fprintf(&j.matches, "  %s\n", h)
 	}
+	for _, line := range resultLines(c) {
+		fmt.Fprintf(&j.matches, "  %s\n", line)
+	}
 	j.scenes++
-	return c
 }
 
 // compare compares a text with the file of the test that has this suffix.

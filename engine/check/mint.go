@@ -33,14 +33,15 @@ func (l *inspection) openMint() (out []verdict.Finding) {
 		if buyer == (common.Address{}) {
 			continue
 		}
-		owner, ok := l.ask(Question{To: token, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the token"})
-		open, known := l.openTo(token, call.Input)
-		o := common.Address{}
-		if ok && len(owner.Output) >= 32 {
-			o = common.BytesToAddress(owner.Output[12:32])
+		owner, _ := l.ask(Question{To: token, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the token"})
+		open, _ := l.openTo(token, call.Input)
+		n := owner.number()
+		if n == nil || !open {
+			continue
 		}
 		// A token that has an owner and lets everybody mint. One without may be meant so.
-		if !ok || !known || !open || o == (common.Address{}) || l.party(o) || l.calls(o, token) {
+		o := common.BigToAddress(n)
+		if o == (common.Address{}) || l.party(o) || l.calls(o, token) {
 			continue
 		}
 		return append(out, l.minted(p, call, owner, o, buyer, got))
@@ -52,7 +53,7 @@ func (l *inspection) openMint() (out []verdict.Finding) {
 // side.
 func (l *inspection) mintsToSender(p *facts.Move) bool {
 	return p.From == (common.Address{}) && p.Log >= 0 && p.Amount.Sign() > 0 && p.Key.ID == "" && !p.Key.NFT &&
-		l.party(p.To) && !l.party(p.Key.Token) && !l.creates(p.Key.Token)
+		l.party(p.To) && !l.party(p.Key.Token) && !l.f.Created(p.Key.Token)
 }
 
 // givenFor reports whether the party gave nothing to the token and burnt none of

@@ -73,8 +73,8 @@ func (l *inspection) observePair(v common.Address, o *observed) {
 	if x, y := l.address(first.Key), l.address(second.Key); bytes.Compare(x[:], y[:]) > 0 {
 		first, second = second, first
 	}
-	view, ok := l.ask(Question{To: v, Data: evmsig.SelGetReserves[:], When: Before, Asker: "what the pair held before the transaction"})
-	if !ok || view.Reverted || len(view.Output) != 96 {
+	view, _ := l.ask(Question{To: v, Data: evmsig.SelGetReserves[:], When: Before, Asker: "what the pair held before the transaction"})
+	if view.Reverted || len(view.Output) != 96 {
 		return
 	}
 	x, y := evmsig.Uint(view.Output, 0), evmsig.Uint(view.Output, 1)
@@ -111,9 +111,8 @@ func (l *inspection) observeBalances(v common.Address, o *observed) {
 	known := true
 	balance := func(who common.Address, when When) *big.Int {
 		data := append(evmsig.SelBalanceOf[:], common.LeftPadBytes(who[:], 32)...)
-		view, ok := l.ask(Question{To: p.Key.Token, Data: data, When: when, Asker: "what was held before and after the transaction"})
-		n := evmsig.Uint(view.Output, 0)
-		known = known && ok && !view.Reverted && n != nil
+		n := l.number(Question{To: p.Key.Token, Data: data, When: when, Asker: "what was held before and after the transaction"})
+		known = known && n != nil
 		return n
 	}
 	had, has := balance(v, Before), balance(v, After)

@@ -216,14 +216,13 @@ func (l *inspection) emptiedOwner(v *victim) (all, known bool) {
 		if !facts.Fungible(p.Key) || p.Key == (facts.Key{}) {
 			continue
 		}
-		view, ok := l.ask(Question{
+		had := l.number(Question{
 			To:    p.Key.Token,
 			Data:  append(evmsig.SelBalanceOf[:], common.LeftPadBytes(v.owner[:], 32)...),
 			When:  Before,
 			Asker: "what an owner had whose assets were taken",
 		})
-		had := evmsig.Uint(view.Output, 0)
-		if !ok || view.Reverted || had == nil {
+		if had == nil {
 			return false, false
 		}
 		return !exceeds(had, p.Amount, 105), true

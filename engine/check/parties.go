@@ -33,7 +33,7 @@ type inspection struct {
 }
 
 func newInspection(f *Input) *inspection {
-	l := &inspection{Input: f, byPath: map[string]*trace.Frame{}, others: map[common.Address]bool{}}
+	l := &inspection{Input: f, byPath: map[string]*trace.Frame{}, others: map[common.Address]bool{}, claims: map[common.Address]claim{}}
 	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
 		return l
 	}

@@ -2,7 +2,10 @@ package check
 
 import (
 	"bytes"
+	"math/big"
 	"slices"
+
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -33,13 +36,22 @@ type View struct {
 	Reverted bool
 }
 
+// number is the first word of an answer; nil where there is none, or the call reverted.
+func (v *View) number() *big.Int {
+	if v.Reverted {
+		return nil
+	}
+	return evmsig.Uint(v.Output, 0)
+}
+
 // Bounds of what is asked: a triage is not worth more than a few calls.
 const (
 	maxQuestions = 10
 	maxCalldata  = 4096
 )
 
-// ask gives the answer to a question, or notes it as open.
+// ask gives the answer to a question, or notes it as open: then there is no answer yet, and the call
+// counts as reverted.
 func (l *inspection) ask(q Question) (View, bool) {
 	same := func(o Question) bool {
 		return o.From == q.From && o.To == q.To && o.When == q.When && bytes.Equal(o.Data, q.Data)
@@ -52,7 +64,7 @@ func (l *inspection) ask(q Question) (View, bool) {
 	if len(q.Data) <= maxCalldata && len(l.asks) < maxQuestions && !slices.ContainsFunc(l.asks, same) {
 		l.asks = append(l.asks, q)
 	}
-	return View{}, false
+	return View{Question: q, Reverted: true}, false
 }
 
 func (l *inspection) open() []Question { return l.asks }
@@ -65,5 +77,11 @@ var stranger = common.BytesToAddress(crypto.Keccak256([]byte("an account without
 // is false while nobody has answered.
 func (l *inspection) openTo(to common.Address, data []byte) (open, ok bool) {
 	v, ok := l.ask(Question{From: stranger, To: to, Data: data, When: Before, Asker: "whether anybody may make the call"})
-	return ok && !v.Reverted, ok
+	return !v.Reverted, ok
+}
+
+// number asks for a number; nil where it is not known.
+func (l *inspection) number(q Question) *big.Int {
+	v, _ := l.ask(q)
+	return v.number()
 }

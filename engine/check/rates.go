@@ -169,13 +169,13 @@ func further(a, b *big.Int) bool {
 // readInside: read-only re-entrancy. The rate is compared with what the same question
 // gets before and after the transaction: it must be off from both.
 func (l *inspection) readInside(r reading, open *trace.Frame) (verdict.Finding, bool) {
-	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
-	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
+	before, _ := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
+	after, _ := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
-	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
+	if evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
 		return verdict.Finding{}, false
 	}
-	was, is := evmsig.Uint(before.Output, 0), evmsig.Uint(after.Output, 0)
+	was, is := before.number(), after.number()
 	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
 		return verdict.Finding{}, false
 	}
@@ -238,12 +238,9 @@ func (l *inspection) readMoved(r reading) (verdict.Finding, bool) {
 	if evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
 		return verdict.Finding{}, false // of some account: whose price that makes is not told
 	}
-	before, ok := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
+	before, _ := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
-	if !ok || before.Reverted || read == nil {
-		return verdict.Finding{}, false
-	}
-	was := evmsig.Uint(before.Output, 0)
+	was := before.number()
 	if was == nil || !further(read, was) || !l.onlyGains() {
 		return verdict.Finding{}, false
 	}

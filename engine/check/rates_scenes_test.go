@@ -18,7 +18,7 @@ import (
 // findingOf compares the roles of the finding of a cause whose check has a term.
 func findingOf(t *testing.T, c *assemble.Analysis, cause api.Category, term, want string) {
 	t.Helper()
-	disjoint(t, c)
+	record(t, c)
 	got := ""
 	if x := found(c, cause, term); x != nil {
 		got = roles(x)

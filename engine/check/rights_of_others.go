@@ -307,7 +307,7 @@ func (l *inspection) grantedApproval() []match {
 		}
 		lost = lost || l.f.Loses(x.From) != nil
 	}
-	if h.count = len(h.victims); h.count < 3 && !lost || h.count == 0 {
+	if h.count = len(h.victims); h.count < 3 && !lost {
 		return nil
 	}
 	return []match{h}

@@ -19,7 +19,7 @@ import (
 // Nothing in them is changed.
 type Input struct {
 	*facts.Case
-	Verdict *classify.Verdict
+	Verdict *classify.Verdict // never nil
 	Prices  map[common.Address]api.Decimal
 	Views   []View // answers to the Questions of an earlier report
 	Asked   bool   // the asker wants a triage: questions may cost a little more
@@ -132,7 +132,7 @@ func (l *inspection) outcomes(found []verdict.Finding) []Outcome {
 
 // flagged reports whether one of the risk flags is raised.
 func (l *inspection) flagged(flags ...verdict.Flag) bool {
-	return verdict.Flagged(l.raised, flags...) || l.Verdict != nil && verdict.Flagged(l.Verdict.Risks, flags...)
+	return verdict.Flagged(l.raised, flags...) || verdict.Flagged(l.Verdict.Risks, flags...)
 }
 
 // lossOf says what an account has less of than before.

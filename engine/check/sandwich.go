@@ -16,10 +16,10 @@ var _ = register(&Check{
 })
 
 func (l *inspection) checkSandwich() verdict.Outcome {
-	if l.Verdict != nil && l.Verdict.Sandwich != nil {
+	if l.Verdict.Sandwich != nil {
 		return verdict.Outcome{Result: verdict.Found}
 	}
-	if l.Verdict == nil || l.Verdict.TxType == nil || *l.Verdict.TxType != api.TypeSwap {
+	if l.Verdict.TxType == nil || *l.Verdict.TxType != api.TypeSwap {
 		return ruled(verdict.NotApplicable, verdict.WhyNoSwap)
 	}
 	if l.Neighbours != nil {

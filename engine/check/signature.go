@@ -131,8 +131,8 @@ func (l *inspection) anybodySigned(s, outer *trace.Frame, p *facts.Move, signer 
 	}
 	other := bytes.Replace(outer.Input, s.Input[64:96], common.BigToHash(generatorX).Bytes(), 1)
 	other = bytes.Replace(other, s.Input[96:128], common.BigToHash(big.NewInt(1)).Bytes(), 1)
-	v, ok := l.ask(Question{From: outer.From, To: outer.To, Data: other, When: Before, Asker: "whether any signature will do"})
-	if !ok || v.Reverted {
+	v, _ := l.ask(Question{From: outer.From, To: outer.To, Data: other, When: Before, Asker: "whether any signature will do"})
+	if v.Reverted {
 		return verdict.Finding{}, false
 	}
 	return l.find(broken{category: api.SignatureVerification, victims: []common.Address{p.From},

@@ -72,7 +72,7 @@ func found(c *assemble.Analysis, cause api.Category, term string) *api.Finding {
 // wanted; none is wanted where that is empty.
 func judgeFinding(t *testing.T, want string, c *assemble.Analysis, category api.Category, check string) {
 	t.Helper()
-	disjoint(t, c)
+	record(t, c)
 	got := ""
 	if x := found(c, category, check); x != nil {
 		got = roles(x)
@@ -125,7 +125,7 @@ func TestChosenCall(t *testing.T) {
 	f := func(want string, root *trace.Frame) {
 		t.Helper()
 		c := built(root)
-		disjoint(t, c)
+		record(t, c)
 		got := ""
 		if x := found(c, api.ArbitraryCall, "received("); x != nil {
 			got = roles(x)
@@ -230,11 +230,11 @@ func TestControlIsTaken(t *testing.T) {
 		ev := evidenceOf(root)
 		pre, post := map[common.Hash]common.Hash{}, map[common.Hash]common.Hash{}
 		for slot, x := range changed {
-			pre[common.HexToHash(slot)], post[common.HexToHash(slot)] = common.BytesToHash(account(x[0])), common.BytesToHash(account(x[1]))
+			pre[common.HexToHash(slot)], post[common.HexToHash(slot)] = packed(x[0]), packed(x[1])
 		}
 		ev.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{who("vault"): {Storage: pre}}, Post: map[common.Address]*ethrpc.Account{who("vault"): {Storage: post}}}
 		c := replied(ev, list...)
-		disjoint(t, c)
+		record(t, c)
 		got := ""
 		if x := found(c, api.AccessControl, "after("); x != nil {
 			got = roles(x) + " " + string(x.Severity)
@@ -270,11 +270,65 @@ func TestControlIsTaken(t *testing.T) {
 	}
 	f(taken, slots{slotAt(3): {"boss", "tool"}}, attackBy(told("tool"), loot), open(fn))
 	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(told("alice"), loot), open(fn)) // the event names another
+	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(set("tool"), emits(call("bank", "x_1()"), "OwnershipTransferred(address,address)", []string{"boss", "tool"}), loot), open(fn))
+	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(emits(set("tool"), "RoleTransferred(address,address)", []string{"boss", "tool"}), loot), open(fn))
+	plain := func(words ...string) *trace.Frame { // the names are data, and no topics
+		x := emits(set("tool"), "OwnershipTransferred(address,address)", nil)
+		for _, w := range words {
+			x.Logs[0].Data = append(x.Logs[0].Data, account(w)...)
+		}
+		return x
+	}
+	f(taken, slots{slotAt(3): {"boss", "tool"}}, attackBy(plain("boss", "tool"), loot), open(fn))
+	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(plain("boss", "alice"), loot), open(fn))
+	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(plain("tool"), loot), open(fn))
+	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(plain("boss", "tool", "boss"), loot), open(fn))
+	unnamed := set("tool")
+	unnamed.Logs = []trace.Log{{Address: who("vault"), Data: account("tool"), Receipt: -1}}
+	f("", slots{slotAt(3): {"boss", "tool"}}, attackBy(unnamed, loot), open(fn))
+
+	// Who wrote it, and who took part.
+	f(strings.Replace(taken, "tool", "tool part", 1), admin, attackBy(creates("part"), set("tool"), loot), open(fn))
+	f(taken, admin, attackBy(failing(call("boss", "x_1()", call("vault", "offer_1()"))), set("tool"), loot), open(fn))
+	f(taken, admin, attackBy(call("boss", "x_1()", call("bank", "offer_1()")), set("tool"), loot), open(fn))
+	f("", admin, attackBy(call("helper", "x_1()", set("tool")), loot.Children[0]), open(fn)) // somebody else
+	f("", admin, attackBy(failing(set("tool")), call("bank", "x_1()", take("dai", "vault", "tool", 500))), open(fn))
+	f("", admin, attackBy(view("vault", fn, 1, "tool"), call("bank", "x_1()", take("dai", "vault", "tool", 500))), open(fn))
+	f("", admin, attackBy(sends("vault", 5, pay("dai", "tool", 500)))) // a payment names nobody
+	f("", admin, attackBy(call("bank", fn, "tool"), call("bank", "x_1()", take("dai", "vault", "tool", 500))), open(fn))
+	own := slots{adminSlot: {"boss", "sender"}}
+	f(taken, own, attackBy(set("sender"), loot), open(fn))
+	f("", own, attackBy(set("alice"), loot), open(fn)) // by whom it was written is not told
+	dirty := set("sender")
+	dirty.Input[4] = 1 // no address
+	f("", own, attackBy(dirty, loot), open(fn))
+	first := call("vault", "claim_1()")
+	f(taken, admin, attackBy(first, call("vault", "other_1()"), loot), open("claim_1()"))
+	f("", admin, attackBy(first, call("vault", "other_1()"), loot), reply{"claim_1()", nil})
+	f("", slots{adminSlot: {"boss", "pool"}}, attackBy(set("tool"), loot), open(fn))
+
+	// What was taken.
+	f(taken, admin, attackBy(set("tool"), call("vault", "get_1()", pay("dai", "alice", 7), pay("dai", "tool", 0), pay("usd", "tool", 300), take("usd", "tool", "vault", 300), pay("dai", "tool", 500))), open(fn))
+	f("", slots{codeSlot: {"boss", "zero"}}, attackBy(set("zero"), loot), open(fn))           // no code
+	f("", slots{codeSlot: {"boss", "boss with flag"}}, attackBy(set("boss"), loot), open(fn)) // the same code
+	f(taken, slots{codeSlot: {"boss", "new code"}}, attackBy(set("new code"), loot), open(fn))
+	f("", slots{codeSlot: {"boss", "new code"}}, attackBy(set("new code"), loot))
+
 	// Nobody stood there: whoever set it up may have been meant.
 	const possible = "access_control possible low: lost vault; faulty vault; gained sender tool critical"
 	f(possible, slots{adminSlot: {"zero", "tool"}}, attackBy(set("tool"), loot))
 	f(taken, slots{adminSlot: {"zero", "tool"}}, attackBy(set("tool"), loot), open(fn))
 	f(possible, slots{adminSlot: {"zero", "tool"}}, attackBy(set("tool")), open(fn))
+}
+
+// packed is the word of an account in storage, with a flag above it where its name says so.
+func packed(name string) common.Hash {
+	plain, flagged := strings.CutSuffix(name, " with flag")
+	w := common.BytesToHash(account(plain))
+	if flagged {
+		w[0] = 1
+	}
+	return w
 }
 
 // TestDrainedPart: both sides of the part of a contract's coin from which it is drained, and
@@ -297,7 +351,8 @@ func TestDrainedPart(t *testing.T) {
 	f(true, 1000, 990, 0, out("tool", 990))
 	f(false, 1000, 989, 0, out("tool", 989))
 	f(false, 0, 0, 0, out("tool", 0))
-	f(false, 1000, 990, 0, out("alice", 990)) // to somebody else
+	f(false, 0, 0, 0, attackBy(sends("vault", 5, sends("tool", 5)))) // it had nothing
+	f(false, 1000, 990, 0, out("alice", 990))                        // to somebody else
 	const ether = 1_000_000_000_000_000_000
 	f(true, ether, ether, 1_000_100, out("tool", ether))
 	f(false, ether, ether, 1_000_000, out("tool", ether)) // ten thousand dollars are no more than that

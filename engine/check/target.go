@@ -55,11 +55,11 @@ func (l *inspection) arbitrary() (out []verdict.Finding) {
 // nobodys is the proof that the called contract, of which nothing says whose it is, is
 // not the sender's own tool: the same call succeeds for an account without any right.
 func (l *inspection) nobodys(router common.Address, outer *trace.Frame) *View {
-	if l.Tx.To == nil || router != *l.Tx.To || outer.Parent != nil || l.Verdict != nil && l.Verdict.Actor == router {
+	if l.Tx.To == nil || router != *l.Tx.To || outer.Parent != nil || l.Actor == router {
 		return nil
 	}
-	v, ok := l.ask(Question{From: stranger, To: router, Data: outer.Input, When: Before, Asker: "whether anybody may make the call"})
-	if !ok || v.Reverted {
+	v, _ := l.ask(Question{From: stranger, To: router, Data: outer.Input, When: Before, Asker: "whether anybody may make the call"})
+	if v.Reverted {
 		return nil
 	}
 	return &v
@@ -142,7 +142,7 @@ func (l *inspection) checkTarget() verdict.Outcome {
 	}
 	n := 0
 	for _, f := range l.Tree.Frames {
-		if len(f.Input) < 4 || f.Status != trace.OK {
+		if f.Status != trace.OK {
 			continue
 		}
 		for _, c := range f.Children {
