@@ -23,7 +23,7 @@ import (
 var cast = []string{
 	"sender", "tool", "alice", "bob", "carol", "vault", "bank", "router", "pool", "market", "lender", "thief", "partner", "lure", "token", "mkr",
 	"dai", "usdc", "safe", "miner", "part", "second", "first", "pair", "apes", "other", "usd", "weth", "farm", "market", "punks", "shop", "x",
-	"oracle", "grants", "wallet", "zero", "balancer", "gno", "a", "b", "c", "council", "books", "helper", "factory", "usdt", "queue",
+	"oracle", "grants", "wallet", "zero", "balancer", "gno", "a", "b", "c", "council", "books", "helper", "factory", "usdt", "queue", "signer",
 }
 
 // named are accounts by their names in a scene.

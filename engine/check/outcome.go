@@ -79,7 +79,6 @@ func (l *inspection) flagLoan() (out []verdict.Risk) {
 func (l *inspection) takenOver() bool {
 	root := l.f.Tree.Root
 	return l.Diff == nil && l.Unlogged() && strings.HasPrefix(strings.ToLower(l.CallName(0)), "init") &&
-		!root.Kind.Creates() &&
 		len(root.Input) >= 36 &&
 		len(l.f.Moves) == 0 &&
 		!slices.ContainsFunc(root.Children, func(x *trace.Frame) bool { return x.Kind != trace.DelegateCall && x.Kind != trace.StaticCall })
@@ -89,13 +88,13 @@ func (l *inspection) takenOver() bool {
 // for a closer look.
 func (l *inspection) unusual() verdict.Sentence {
 	switch {
-	case !l.laidOut():
+	case !l.laidOut() || l.cause() != nil:
 		return verdict.Sentence{}
-	case len(l.matches) > 0 && l.cause() == nil && l.matches[0].rule.owners:
+	case len(l.matches) > 0 && l.matches[0].rule.owners:
 		return l.drain(&l.matches[0], verdict.PossibleDrain, verdict.PossibleDrainRevoke)
-	case len(l.matches) > 0 && l.cause() == nil:
+	case len(l.matches) > 0:
 		return verdict.Say(verdict.UnusualGain, l.unexplained())
-	case len(l.matches) == 0 && l.takenOver():
+	case l.takenOver():
 		return verdict.Say(verdict.PossibleTakeover, l.initialised())
 	}
 	return verdict.Sentence{}
@@ -148,7 +147,7 @@ func (l *inspection) gains(h *match) (out verdict.List) {
 			out = append(out, l.valued(p))
 		}
 	}
-	if len(out) == 0 && h.position.Amount != nil && h.position.Key.Token != (common.Address{}) {
+	if len(out) == 0 && h.position.Key.Token != (common.Address{}) {
 		out = append(out, l.valued(h.position))
 	}
 	return out
@@ -317,7 +316,7 @@ func (l *inspection) amplifiers() (out []api.Amplifier) {
 	if l.f == nil {
 		return nil
 	}
-	if len(l.f.Loans) > 0 || l.flagged(verdict.FlashLoan) {
+	if l.flagged(verdict.FlashLoan) {
 		out = append(out, api.FlashLoan)
 	}
 	if len(l.f.Fresh) > 0 {
@@ -418,7 +417,7 @@ func (l *inspection) evidence(h *match, victim common.Address) (out []verdict.Ev
 	}
 	for _, i := range h.frames {
 		x := l.frame(i)
-		if len(out) < 6 && x.HasTo {
+		if len(out) < 6 {
 			out = append(out, l.seen(x, verdict.FrameRuns, verdict.Who(x.From), verdict.Who(x.To)))
 		}
 	}

@@ -33,7 +33,7 @@ var _ = register(&Check{
 type victim struct {
 	owner   common.Address
 	lost    []facts.Position
-	takers  []common.Address // unlabelled accounts, or those of the cluster, that have the assets now
+	takers  []common.Address // unlabelled accounts, or those of the cluster, that have the assets now; by asset
 	split   bool             // an asset went to several takers, none of which is a fee
 	frames  []int            // where rights were brought
 	moves   []int            // by which assets left
@@ -64,8 +64,7 @@ func (l *inspection) ownBusiness(who common.Address) bool {
 	if l.f.InAttackerCluster(who) {
 		return true
 	}
-	r := l.Case
-	return r != nil && (r.ActorKind == facts.ActorUserOp || r.ActorKind == facts.ActorSafe) && slices.Contains(r.Actors, who)
+	return (l.ActorKind == facts.ActorUserOp || l.ActorKind == facts.ActorSafe) && slices.Contains(l.Actors, who)
 }
 
 // signers are the owners who signed something here and have less for nothing, in the
@@ -94,7 +93,7 @@ func (l *inspection) signers() (out []victim) {
 			v.order = true
 		case s.Kind == facts.SignedPayment:
 			v.payment = true
-		case l.f.InAttackerCluster(s.Spender) || !l.Vouched(s.Spender):
+		case !l.Vouched(s.Spender):
 			v.right = true
 			v.open = v.open || s.Unlimited()
 		default: // a right for a known contract
@@ -121,11 +120,7 @@ func (l *inspection) follow(v *victim) {
 			v.takers = nil
 			return
 		}
-		for _, t := range taken {
-			if !slices.Contains(v.takers, t) {
-				v.takers = append(v.takers, t)
-			}
-		}
+		v.takers = append(v.takers, taken...)
 		v.split = v.split || len(taken) <= maxTakers && minor >= minorShare
 	}
 }
@@ -196,7 +191,7 @@ func (l *inspection) signedDrain() (out []match) {
 		}
 		if marks > 0 {
 			switch all, known := l.emptiedOwner(v); {
-			case known && all:
+			case all:
 				marks++
 			case known && marks == 1 && v.open:
 				continue // the owner still has most of it: a standing right, used once
@@ -257,7 +252,7 @@ func (l *inspection) addDrain(out []match, v *victim, decides bool) []match {
 // owners have nothing for it. One asset alone may be a gift or a voucher.
 func (l *inspection) signedOrder() (out []match) {
 	list := slices.DeleteFunc(l.signers(), func(v victim) bool {
-		return !v.order || !slices.ContainsFunc(v.takers, l.f.InAttackerCluster) ||
+		return !v.order || len(v.takers) == 0 ||
 			slices.ContainsFunc(v.takers, func(t common.Address) bool { return !l.f.InAttackerCluster(t) })
 	})
 	for i := range list {
@@ -398,7 +393,7 @@ func (l *inspection) revocable(owners []common.Address) (out []api.Approval) {
 	for i := range l.f.Signed {
 		s := &l.f.Signed[i]
 		for _, t := range s.Tokens {
-			if s.Kind == facts.SignedRight && t != s.Spender && (l.f.InAttackerCluster(s.Spender) || !l.Vouched(s.Spender)) {
+			if s.Kind == facts.SignedRight && t != s.Spender && !l.Vouched(s.Spender) {
 				add(s.Signer, t, s.Spender)
 			}
 		}
