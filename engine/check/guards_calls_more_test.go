@@ -61,6 +61,17 @@ func TestMovedRateGuards(t *testing.T) {
 	f("", push, lend(view("oracle", "balanceOf(address)", 1060, "pool")))
 	f("", push, lend(read), call("bank", "back_1()", take("dai", "tool", "bank", 5000))) // given back
 	f(fooled, push, lend(read), pay("usd", "tool", 5))                                   // to itself
+	f("", push, lend(read), pay("dai", "alice", 5000))                                   // the party kept nothing
+	f("", push, lend(read), call("shop", "x_1()", take("dai", "alice", "bank", 5000)))   // the bank lost nothing
+	f("", push, call("bank", "use_1()", read, nft("apes", "bank", "tool", 7)))
+	f("", push, call("bank", "use_1()", view("bank", rate, 1060), pay("dai", "tool", 5000))) // it asked itself
+	f("", push, call("bank", "use_1()", view("tool", rate, 1060), pay("dai", "tool", 5000))) // or the party
+	f("", push, call("bank", "use_1()", read, pay("usd", "alice", 5), take("dai", "alice", "tool", 5000)))
+	f("", push, call("helper", "x_1()", lend(read)))
+	f("", push, failing(lend(read)), call("bank", "pay_1()", pay("dai", "tool", 5000)))
+	f("", push, call("bank", "use_1()", view("pool", "other_1()", 5), pay("dai", "tool", 5000)))
+	f(fooled, push, lend(read), lend(read))
+	f(fooled, push, lend(read), pay("dai", "sender", 5000))
 }
 
 // TestFlashCallbacks: a lender gave an asset, called the borrower back and has it again when its call

@@ -19,9 +19,13 @@ func TestCallGuards(t *testing.T) {
 
 	f := fire(t, "pull_embedded")
 	f("x", attackBy(embed("alice", "sender", 700)))
-	f("", attackBy(embed("tool", "sender", 700)))         // the cluster's own
+	f("", attackBy(embed("tool", "sender", 700))) // the cluster's own
+	f("", attackBy(sends("router", 5, take("dai", "alice", "sender", 700))))
+	f("x", call("balancer", "run_9(bytes)", calldata("transferFrom(address,address,uint256)", "alice", "balancer", 700)[4:], take("dai", "alice", "balancer", 700)))
+	f("", call("balancer", "run_9(bytes)", calldata("transferFrom(address,address,uint256)", "alice", "carol", 700)[4:], take("dai", "alice", "carol", 700)))
 	f("", attackBy(embed("alice", "sender", 700), awake)) // she took part
 	f("", attackBy(embed("router", "sender", 700)))       // the router's own
+	f("", attackBy(embed("zero", "sender", 700)))         // nobody's: they are minted
 	f("", attackBy(embed("alice", "sender", 0)))          // nothing moved
 	f("", attackBy(call("forwarder", "check_1()", recovers("alice")), embed("alice", "sender", 700)))
 	f("", attackBy(embed("alice", "carol", 700)))       // to somebody else, and no gain
@@ -48,6 +52,7 @@ func TestCallGuards(t *testing.T) {
 	f = fire(t, "forced_trades")
 	f("x", attackBy(all(trade("alice"), trade("bob"), trade("carol"), against)...))
 	f("", attackBy(all(trade("alice", recovers("alice")), trade("bob", recovers("bob")), trade("carol", recovers("carol")), against)...))
+	f("", attackBy(all(trade("alice", recovers("thief")), trade("bob", recovers("thief")), trade("carol", recovers("thief")), against)...))
 	f("", attackBy(all(trade("alice"), trade("bob"), trade("carol"), swapped("other", "usd", 1000, "gno", 1000))...)) // it trades in something else
 	f("", attackBy(all(trade("alice"), trade("alice"), trade("alice"), against)...))                                  // one owner
 	f("", attackBy(all(trade("alice"), trade("bob"), trade("carol"), against, call("bank", "spend_1()", take("dai", "tool", "bank", 1000)))...))

@@ -3,6 +3,7 @@ package check_test
 import (
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"txlens/engine/api"
@@ -213,6 +214,7 @@ func TestKindsOfRoundTrips(t *testing.T) {
 	f(api.BusinessLogic, "vault", call("vault", "poke_1()", view("other", "getReserves()", 5)))
 	f(api.BusinessLogic, "vault", call("vault", "poke_1()", call("pool", "getReserves()")))
 	f(api.PriceManipulation, "bank", call("vault", "poke_1()"), call("bank", "poke_1()", view("pool", "getReserves()", 5))) // who read it
+	f(api.PriceManipulation, "pool", call("vault", "sell(uint256)", 1))                                                     // a trade
 	f(api.PriceManipulation, "pool", call("vault", "getPrice()"))                                                           // a view is nothing
 	burn := call("mkr", "burn_1(address)", "pool", call("mkr", "transferFrom(address,address,uint256)", "pool", "burner", 4000))
 	f(api.TokenIncompatibility, "mkr", burn)
@@ -254,6 +256,28 @@ func TestTakingsOfOthers(t *testing.T) {
 	f(stolen, taking("transferFrom(address,address,uint256)", "alice", 700))
 	f("", taking("transferFrom(address,address,uint256)", "bob", 0))
 	f("", taking("transferFrom_1(address,address,uint256)", "alice", 700))
+	f("", moved(call("dai", "transferFrom(address,address,uint256)", "zero", "tool", 0), "zero", "tool", 700)) // minted
+	f("", moved(call("dai", "transferFrom(address,address,uint256)", "alice", "carol", 700), "alice", "carol", 700))
+	direct := func(inside ...*trace.Frame) *trace.Frame {
+		x := call("router", "run_9(address,bytes)", "dai", calldata("transferFrom(address,address,uint256)", "alice", "tool", 700))
+		x.Children = inside
+		return x
+	}
+	taken := taking("transferFrom(address,address,uint256)", "alice", 700)
+	findingOf(t, built(attackBy(direct(taken))), api.ArbitraryCall, "received(", stolen)
+	for i, root := range []*trace.Frame{
+		attackBy(call("helper", "x_1()", direct(taken))),                       // another had it called
+		attackBy(direct(call("helper", "x_1()", taken))),                       // another took them
+		attackBy(failing(direct(taken)), direct()),                             // in vain
+		attackBy(direct(taken), call("alice", "x_1()", call("x", "y_1()"))),    // she acts here
+		attackBy(direct(taken), call("shop", "x_1()", pay("mkr", "alice", 1))), // and has something
+		attackBy(direct(take("dai", "alice", "tool", 700), pay("dai", "alice", 700))),
+	} {
+		if c := built(root); found(c, api.ArbitraryCall, "received(") != nil {
+			t.Errorf("twin %d: %s", i, allFired(c))
+		}
+	}
+	findingOf(t, built(attackBy(direct(taken), failing(call("alice", "x_1()", call("x", "y_1()"))), view("alice", "x_1()", 1, view("x", "y_1()", 1)))), api.ArbitraryCall, "received(", strings.Replace(stolen, "high", "low", 1))
 }
 
 // TestSupplyOfNothing: an allowance for a token that has no units yet is not for more than all.

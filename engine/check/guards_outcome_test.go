@@ -23,7 +23,8 @@ func TestOutcomeGuards(t *testing.T) {
 	f("", attackBy(call("balancer", "put_1()", take("dai", "tool", "balancer", 1000)), call("balancer", "get_1()", pay("dai", "tool", 1500))))
 	f("", attackBy(call("vault", "deposit()", take("dai", "tool", "vault", 1000)), call("vault", "withdraw(uint256)", 1, pay("dai", "tool", 1500)))) // a token that wraps
 	f("x", attackBy(call("vault", "put_1()", take("dai", "tool", "vault", 1000), pay("vault", "tool", 77)), withdraw(1500)))                         // its own shares aside
-	f("", attackBy(call("vault", "put_1()", take("dai", "tool", "vault", 1000), take("mkr", "tool", "vault", 700)), withdraw(1500)))                 // two assets
+	f("x", attackBy(call("vault", "put_1()", take("dai", "tool", "vault", 1000), take("mkr", "tool", "vault", 700), pay("mkr", "tool", 700)), withdraw(1500)))
+	f("", attackBy(call("vault", "put_1()", take("dai", "tool", "vault", 1000), take("mkr", "tool", "vault", 700)), withdraw(1500))) // two assets
 	f("", attackBy(call("vault", "put_1()", call("tool", "hand_1()", pay("dai", "vault", 1000))), withdraw(900)))
 	f("", attackBy(lent(5000, 5000, call("lender", "put_1()", take("dai", "tool", "lender", 1000)), call("lender", "get_1()", pay("dai", "tool", 1500))))) // who lends keeps the accounts of many
 

@@ -94,6 +94,7 @@ func TestUnbackedSales(t *testing.T) {
 	f("emptied_by_custom_mint!", sale(free, 1000))
 	f("", sale(free, 2000))                                        // not most of the pool
 	f("emptied_by_custom_mint", sale(call("x", "gift_1()"), 1000)) // its source is not shown
+	f("emptied_by_custom_mint", sale(sends("mkr", 0), 1000))
 	f("emptied_by_custom_mint", sale(call("mkr", "approve(address,uint256)", "pool", 5), 1000))
 	f("emptied_by_custom_mint", sale(call("mkr", "gift_1()", take("usd", "tool", "mkr", 500)), 1000)) // paid for
 	short := reserves("pool", "mkr", 90000, "dai", 1000)

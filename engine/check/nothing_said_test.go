@@ -57,6 +57,11 @@ func TestNothingCleanUnseen(t *testing.T) {
 		return emits(call("vault", "out_1()"), "Withdraw(address,address,address,uint256,uint256)", []string{"sender", "sender", "sender"}, assets, shares)
 	}
 	f("share_price_fell", verdict.NotApplicable, attackBy(idle))
+	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Other(address,address,uint256,uint256)", []string{"sender", "sender"}, 1, 1)))
+	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Other(address,address,address,uint256,uint256)", []string{"sender", "sender", "sender"}, 1, 1)))
+	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Deposit(address,address,uint256,uint256)", []string{"sender", "sender"}, 1)))
+	f("share_price_fell", verdict.NotChecked, attackBy(enter(10000, 0), leave(9000, 10000)))
+	f("share_price_fell", verdict.NotChecked, attackBy(enter(10000, 10000), leave(9000, 0)))
 	f("share_price_fell", verdict.NotChecked, attackBy(enter(10000, 10000)))
 	f("share_price_fell", verdict.Clean, attackBy(enter(10000, 10000), leave(10000, 10000)))
 	f("share_price_fell", verdict.Clean, attackBy(enter(10000, 10000), leave(11000, 10000)))

@@ -17,7 +17,7 @@ var _ = register(&Check{
 	order:  370,
 	Name:   "pair_balance",
 	Title:  "reserves and balance of a pair that differ",
-	Causes: []api.Category{api.TokenIncompatibility},
+	Causes: []api.Category{api.TokenIncompatibility, api.AccessControl},
 	rules: []rule{
 		{name: "product_fell", fires: (*inspection).productFell, sentence: render(verdict.CauseProductFell, ofVictim)},
 		{name: "skim_loop", fires: (*inspection).skimLoop, sentence: render(verdict.CausePairCalls, ofVictim), proves: true},

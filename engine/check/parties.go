@@ -72,17 +72,11 @@ func (l *inspection) inside(m *facts.Move, f *trace.Frame) bool { return l.f.Wit
 // party reports whether an account belongs to the party or is the account for which it acted, and
 // no check found it to be somebody else's.
 func (l *inspection) party(a common.Address) bool {
-	if l.f == nil || l.others[a] {
-		return false
-	}
-	return l.f.Member(a) || a == l.Actor
+	return !l.others[a] && (l.f.Member(a) || a == l.Actor)
 }
 
 // net is the change of one asset of an account, fees aside.
 func (l *inspection) net(a common.Address, k facts.Key) *big.Int {
-	if l.f == nil {
-		return new(big.Int)
-	}
 	return l.f.Net(a, k)
 }
 

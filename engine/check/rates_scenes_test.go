@@ -87,7 +87,23 @@ func TestPriceFlag(t *testing.T) {
 	f(false, at(1000, 1000), at(1200, 1000), view("pair", "getReserves()", 5))
 	f(false, at(1000, 1000), at(1200, 1000), call("bank", "use_1()", view("pair", "getReserves()", 5), call("pair", "swap_1()"))) // who trades reads, too
 	f(false, at(1000, 1000), at(1200, 1000), call("bank", "use_1()", view("pair", "token_1()", 5)))                               // no price
-	f(false, at(0, 1000), at(1200, 1000), reads("bank", "pair"))                                                                  // it was empty
+	elsewhere := call("helper", "x_1()", at(1000, 1000), at(1200, 1000))
+	f(true, elsewhere, reads("bank", "pair"))
+	f(false, elsewhere, view("pair", "getReserves()", 5)) // the party asked
+	f(false, at(1000, 1000), at(1200, 0), reads("bank", "pair"))
+	short := at(1200, 1000)
+	short.Logs[0].Data = short.Logs[0].Data[:32]
+	f(false, at(1000, 1000), short, reads("bank", "pair"))
+	nameless := at(1200, 1000)
+	nameless.Logs[0].Topics = nil
+	f(false, at(1000, 1000), nameless, reads("bank", "pair"))
+	f(false, at(1000, 1000), emits(call("pair", "move_1()"), "Other(uint112,uint112)", nil, 1200, 1000), reads("bank", "pair"))
+	root := func(n int) *trace.Frame { // of a pool by its square root
+		return emits(call("pair", "move_1()"), "Swap(address,address,int256,int256,uint160,uint128,int24)", []string{"a", "b"}, 1, 1, n, 1, 1)
+	}
+	f(true, root(10000), root(10250), reads("bank", "pair")) // 5.06 %
+	f(false, root(10000), root(10246), reads("bank", "pair"))
+	f(false, at(0, 1000), at(1200, 1000), reads("bank", "pair")) // it was empty
 }
 
 // TestInflatedShares: a gift made one share dear, so that who came next got too few.

@@ -54,12 +54,13 @@ func (l *inspection) pulls(paid bool) (out []pull) {
 			spender: x.From,
 			move:    -1,
 		}
-		if x.From == facts.Permit2 && x.Parent != nil {
+		if x.From == facts.Permit2 {
 			if p.spender = x.Parent.From; l.f.Member(p.spender) {
 				continue // by a right of its own; see the rules of drains
 			}
 		}
-		if p.outer < 0 || l.f.InAttackerCluster(p.owner) || l.f.RanCode(p.owner) || p.owner == x.From || l.f.HasSigned(p.owner) {
+		if p.outer < 0 || facts.Nowhere(p.owner) || l.f.InAttackerCluster(p.owner) || l.f.RanCode(p.owner) ||
+			p.owner == x.From || l.f.HasSigned(p.owner) {
 			continue
 		}
 		for j := l.f.Before(i); j < l.f.After(i); j++ {
