@@ -129,6 +129,14 @@ func TestFlashCallbacks(t *testing.T) {
 	f(false, loan(out, call("tool", callback, "tool", pay("mkr", "lender", 5000)))) // in another asset
 	f(true, loan(sends("tool", 7, view("x", "z()", 1)), call("tool", callback, "tool", sends("lender", 7))))
 
+	with := call("tool", callback, "tool", sends("lender", 7)) // coin that comes with the callback
+	with.Value.SetUint64(7)
+	f(true, loan(with))
+	f(false, loan(call("tool", callback, "tool", call("lender", "x_1()", clone(out)), pay("dai", "lender", 5000)))) // given inside of it
+	f(false, loan(out, call("tool", callback, "tool", pay("dai", "bank", 5000))))
+	f(false, loan(call("tool", callback, "tool", pay("dai", "lender", 5000)), out))
+	f(false, loan(nft("apes", "lender", "tool", 7), call("tool", callback, "tool", nft("apes", "tool", "lender", 7))))
+
 	// Told by the code that a proxy of the lender runs.
 	code := loan(out, back(5000))
 	code.Kind = trace.DelegateCall
