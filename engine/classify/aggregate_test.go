@@ -15,7 +15,7 @@ import (
 func TestAggregates(t *testing.T) {
 	f := func(name string, s *scene.Scene, want string, says bool) {
 		t.Helper()
-		got := scene.Judge(s.Facts(t)).Steps
+		got := scene.Held(t, name, s.Facts(t)).Steps
 		if slices.ContainsFunc(got, func(x string) bool { return strings.Contains(x, want) }) != says {
 			t.Errorf("%s: %q is said: %v\n%s", name, want, !says, strings.Join(got, "\n"))
 		}
@@ -87,12 +87,12 @@ func TestAggregates(t *testing.T) {
 func TestLendersNameTheAsset(t *testing.T) {
 	s := scene.New(scene.At(scene.Vault), 0, nil2()).Known(scene.Vault, "Aave Pool", "lending", "aave_v3").Transfer(scene.Usdc, scene.User, scene.Addr(77), 1_000000).
 		Log(scene.Vault, "Supply(address,address,address,uint256,uint16)", []any{scene.Usdc, scene.User, 0}, scene.User, 1_000000)
-	if got := scene.Judge(s.Facts(t)).Steps; !slices.Contains(got, "Aave Pool took in 1 USDC for 0xa11c…a11c (supply).") {
+	if got := scene.Held(t, "", s.Facts(t)).Steps; !slices.Contains(got, "Aave Pool took in 1 USDC for 0xa11c…a11c (supply).") {
 		t.Errorf("%q", got)
 	}
 	p := scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Pool1, 2_000000).Transfer(scene.Weth, scene.User, scene.Pool1, 7).Transfer(scene.Pool1, common.Address{}, scene.User, 3).
 		Log(scene.Pool1, "Mint(address,uint256,uint256)", []any{scene.Router}, 2_000000, 7)
-	if got := scene.Judge(p.Facts(t)).Steps; !slices.Contains(got, "0x9001…9001 (Uniswap v2-style) took in 2 USDC and 0.000000000000000007 WETH for liquidity.") {
+	if got := scene.Held(t, "", p.Facts(t)).Steps; !slices.Contains(got, "0x9001…9001 (Uniswap v2-style) took in 2 USDC and 0.000000000000000007 WETH for liquidity.") {
 		t.Errorf("%q", got)
 	}
 }

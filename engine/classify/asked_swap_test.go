@@ -14,7 +14,7 @@ import (
 func TestAskedSwaps(t *testing.T) {
 	f := func(name string, s *scene.Scene, want, sub string) {
 		t.Helper()
-		if v := scene.Judge(s.Facts(t)); typeName(v) != want || v.SubType != sub {
+		if v := scene.Held(t, name, s.Facts(t)); typeName(v) != want || v.SubType != sub {
 			t.Errorf("%s: %s %q, want %s %q: %s", name, typeName(v), v.SubType, want, sub, v.Summary)
 		}
 	}
@@ -37,7 +37,7 @@ func TestAskedSwaps(t *testing.T) {
 		Log(scene.Vault, "Deposit(address,address,uint256,uint256)", []any{scene.Router, scene.User}, 9_000000, 8_000000), "other", "vault_deposit")
 	named := minted(ask("aTradeOfItsOwn(uint256)")).Log(scene.Vault, "Submitted(address,uint256,address)", []any{scene.Router}, 9, zero).Facts(t)
 	named.Decoded = &decode.Set{Calls: []*decode.Call{{Name: "uniswapV3Swap"}}}
-	if v := scene.Judge(named); typeName(v) != "swap" {
+	if v := scene.Held(t, "", named); typeName(v) != "swap" {
 		t.Errorf("function whose name says swap: %s: %s", typeName(v), v.Summary)
 	}
 	const boughtV3 = "BoughtV3(bytes16,address,uint256,address,address,address,address,uint256,uint256,uint256)"
@@ -66,7 +66,7 @@ func TestPendleActions(t *testing.T) {
 		} else {
 			usdcForWeth(s.Transfer(scene.Usdc, scene.User, scene.Router, 7_000000), scene.Bot).Transfer(scene.Vault, scene.Pool2, scene.User, 5)
 		}
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, "", s.Facts(t))
 		if typeName(v) != want || v.SubType != sub || v.Protocol == nil || *v.Protocol != "pendle" {
 			t.Errorf("%s: %s %q, want %s %q: %s", event, typeName(v), v.SubType, want, sub, v.Summary)
 		}

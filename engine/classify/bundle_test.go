@@ -16,7 +16,7 @@ func TestFailedOfBundle(t *testing.T) {
 	f := func(first, second bool, want string, actor common.Address) {
 		t.Helper()
 		s := scene.New(scene.At(entryPoint), 0, nil2()).Transfer(scene.Usdc, scene.Vault, scene.Friend, 5_000000)
-		v := scene.Judge(userOp(userOp(s, scene.Bot, first), scene.Vault, second).Facts(t))
+		v := scene.Held(t, "", userOp(userOp(s, scene.Bot, first), scene.Vault, second).Facts(t))
 		if !strings.HasPrefix(v.Summary, want) || v.Actor != actor {
 			t.Errorf("%v, %v: %s, for %s; want %s, for %s", first, second, v.Summary, v.Actor, want, actor)
 		}
@@ -41,7 +41,7 @@ func TestPrefund(t *testing.T) {
 		s := scene.New(scene.At(entryPoint), 0, nil2())
 		s.Call(scene.Vault, scene.Friend, 2_000000000000000000, nil)
 		s.Call(scene.Vault, entryPoint, 500000000000000000, data)
-		if v := scene.Judge(userOp(s, scene.Vault, true).Facts(t)); !strings.Contains(v.Summary, want) {
+		if v := scene.Held(t, "", userOp(s, scene.Vault, true).Facts(t)); !strings.Contains(v.Summary, want) {
 			t.Errorf("%s, want %s", v.Summary, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestPrefund(t *testing.T) {
 func TestAdministered(t *testing.T) {
 	f := func(s *scene.Scene, want bool) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, "", s.Facts(t))
 		if got := v.TxType != nil && *v.TxType == api.TypeOther && v.SubType == "admin"; got != want {
 			t.Errorf("%s/%s: %s", typeName(v), v.SubType, v.Summary)
 		}
@@ -73,7 +73,7 @@ func TestDeployedBySender(t *testing.T) {
 		s := scene.New(scene.At(contract), 0, nil2()).Log(contract, "Initialized(uint64)", nil, 1)
 		s.Tx.Nonce = 9
 		flagged := false
-		for _, r := range lines(scene.Judge(s.Facts(t))) {
+		for _, r := range lines(scene.Held(t, "", s.Facts(t))) {
 			flagged = flagged || strings.HasPrefix(r, "uninitialised_takeover: ")
 		}
 		if flagged != want {

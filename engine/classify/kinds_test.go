@@ -16,7 +16,7 @@ var zero common.Address
 func kindChecker(t *testing.T) func(name string, s *scene.Scene, want string, words ...string) {
 	return func(name string, s *scene.Scene, want string, words ...string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if got := judgedAs(v); got != want {
 			t.Errorf("%s: %s, want %s (%s)", name, got, want, v.Summary)
 		}

@@ -89,7 +89,7 @@ func TestPayloads(t *testing.T) {
 func TestPayloadSteps(t *testing.T) {
 	f := func(name string, in []byte, want string) {
 		t.Helper()
-		v := scene.Judge(scene.New(scene.At(scene.Vault), 0, in).Facts(t))
+		v := scene.Held(t, name, scene.New(scene.At(scene.Vault), 0, in).Facts(t))
 		if !slices.Contains(v.Steps, want) {
 			t.Errorf("%s: %q, want %q", name, v.Steps, want)
 		}
@@ -106,7 +106,7 @@ func TestPayloadSteps(t *testing.T) {
 func TestPaidPlace(t *testing.T) {
 	s := scene.New(scene.At(scene.Bot), 5_000000, nil2())
 	s.Call(scene.Bot, scene.Miner, 5_000000, nil)
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	if typeName(v) != string(api.TypeMEV) || v.SubType != "builder_payment" || v.Summary != "Paid the block producer 5,000,000 wei" {
 		t.Errorf("%s/%s %q", typeName(v), v.SubType, v.Summary)
 	}

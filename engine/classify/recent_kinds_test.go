@@ -61,7 +61,7 @@ func TestKnownDelegates(t *testing.T) {
 		s.Tx.Authorizations = make([]ethrpc.Authorization, 1)
 		in := s.Facts(t)
 		in.Authorizations = []decode.Authorization{{Authority: &who, Delegate: common.HexToAddress(delegate), ChainID: big.NewInt(1), Outcome: decode.Applied}}
-		if v := scene.Judge(in); !strings.Contains(v.Summary, want) {
+		if v := scene.Held(t, "", in); !strings.Contains(v.Summary, want) {
 			t.Errorf("%s: %q lacks %q", delegate, v.Summary, want)
 		}
 	}

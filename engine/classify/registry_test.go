@@ -212,7 +212,7 @@ func TestOneTokenProvesAPool(t *testing.T) {
 		t.Helper()
 		s := scene.New(scene.At(scene.Bot), 0, nil2()).Transfer(scene.Weth, pool, scene.Bot, 100).Transfer(scene.Weth, scene.Bot, pool, 101).
 			Log(pool, "Flash(address,address,uint256,uint256,uint256,uint256)", []any{scene.Bot, scene.Bot}, 0, 100, 0, 1)
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, "", s.Facts(t))
 		if got := v.Protocol; want == "" && got != nil || want != "" && (got == nil || *got != want) {
 			t.Errorf("pool %s: %v, want %q", pool, got, want)
 		}

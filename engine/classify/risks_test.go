@@ -51,7 +51,7 @@ func lines(v *scene.Judged) []string { return narrate.Risks(v.Words, v.Risks) }
 // raised judges facts and gives the flags that are up, and whether each has a text.
 func raised(t *testing.T, f *facts.Input) (flags []string, all string) {
 	t.Helper()
-	v := scene.Judge(f)
+	v := scene.Held(t, "", f)
 	for _, r := range lines(v) {
 		flag, text, ok := strings.Cut(r, ": ")
 		if !ok || len(text) < 10 {
@@ -229,7 +229,7 @@ func TestImitationsAreLeftOut(t *testing.T) {
 		t.Helper()
 		facts := s.Facts(t)
 		facts.Tokens[fake] = label.Token{Address: fake, Symbol: "USDC", Decimals: &six, Lookalike: "USDC"}
-		v := scene.Judge(facts)
+		v := scene.Held(t, name, facts)
 		if !strings.Contains(v.Summary, want) || strings.Contains(v.Summary, never) {
 			t.Errorf("%s: %q, want %q and never %q", name, v.Summary, want, never)
 		}

@@ -22,7 +22,7 @@ import (
 func TestMissingEvidence(t *testing.T) {
 	f := func(name string, facts *facts.Input, want api.Confidence) {
 		t.Helper()
-		v := scene.Judge(facts)
+		v := scene.Held(t, name, facts)
 		if v.TxType == nil || v.Summary == "" || len(v.Steps) == 0 || v.Confidence != want {
 			t.Errorf("%s: %s, %+v", name, v.Confidence, v)
 		}
@@ -51,7 +51,7 @@ func TestUnknownOutcomeIsSaid(t *testing.T) {
 	s.Rc.Status, s.Source = nil, trace.SourceReceipt
 	facts := s.Facts(t)
 	facts.Succeeded = false
-	v := scene.Judge(facts)
+	v := scene.Held(t, "", facts)
 	if v.Attempted || !strings.HasSuffix(v.Summary, "the outcome is not known") || v.Confidence != api.Low {
 		t.Errorf("attempted %v, %s, %q", v.Attempted, v.Confidence, v.Summary)
 	}
@@ -62,7 +62,7 @@ func TestStepsAreBounded(t *testing.T) {
 	for i := 0; i < 500; i++ {
 		s.Transfer(scene.Usdc, scene.User, scene.Addr(uint16(i+1)), 1000000+i)
 	}
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	if len(v.Steps) != narrate.MaxSteps+1 || v.Steps[narrate.MaxSteps-1] != "... and 472 more" || !strings.Contains(v.Steps[narrate.MaxSteps], " paid a fee of ") {
 		t.Errorf("%d steps, last %q", len(v.Steps), v.Steps[len(v.Steps)-1])
 	}
@@ -76,7 +76,7 @@ func TestStepsKeepTheOrderOfExecution(t *testing.T) {
 	s.Call(scene.Pool1, scene.Friend, 5, nil)
 	s.Transfer(scene.Usdc, scene.Pool1, scene.Vault, 2)
 	s.Call(scene.Pool1, scene.Bot, 6, nil)
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	var order []string
 	for _, step := range v.Steps {
 		for _, name := range []string{"to 0x9001", "to 0xf00d", "to 0x7a17", "to 0xb070"} {
@@ -95,7 +95,7 @@ func TestRulesStandInPrecedence(t *testing.T) {
 	s := usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User)
 	s.Log(scene.Vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, scene.User})
 	s.Log(scene.Vault, "LiquidateBorrow(address,address,uint256,address,uint256)", nil, scene.Bot, scene.Friend, 1, scene.Vault, 1)
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	var types []string
 	for _, x := range v.Votes {
 		types = append(types, string(x.TxType))
@@ -186,7 +186,7 @@ func TestManyEventsOfOneKind(t *testing.T) {
 			Log(scene.Vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{scene.Weth, scene.Usdc, scene.Friend}, 4+i, 3, scene.User, false).
 			Log(scene.Addr(uint16(i)), v2Swap, []any{scene.Bot, scene.Bot}, 5, 0, 0, 7).Log(scene.Vault, "UpdateLastTotalAssets(uint256)", nil, i)
 	}
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	if len(v.Steps) > narrate.MaxSteps+1 || len(v.Seizures) > facts.MaxLoans {
 		t.Errorf("%d steps, %d seizures", len(v.Steps), len(v.Seizures))
 	}

@@ -39,7 +39,7 @@ func userOp(s *scene.Scene, who common.Address, ok bool) *scene.Scene {
 func TestScenes(t *testing.T) {
 	f := func(name string, s *scene.Scene, want api.TxType, sub, protocol, summary string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if v.TxType == nil || *v.TxType != want || v.SubType != sub {
 			t.Errorf("%s: type %v/%q, want %s/%q (%s)", name, typeName(v), v.SubType, want, sub, v.Summary)
 		}
@@ -158,7 +158,7 @@ func cowTrade(s *scene.Scene, owner common.Address) *scene.Scene {
 func TestActors(t *testing.T) {
 	f := func(name string, s *scene.Scene, actor common.Address, role map[common.Address]string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if v.Actor != actor {
 			t.Errorf("%s: actor %s, want %s", name, v.Actor, actor)
 		}
@@ -188,7 +188,7 @@ func TestActors(t *testing.T) {
 }
 
 func TestFailedUserOperationIsSaid(t *testing.T) {
-	v := scene.Judge(userOp(scene.New(scene.At(entryPoint), 0, nil2()), scene.Vault, false).Facts(t))
+	v := scene.Held(t, "", userOp(scene.New(scene.At(entryPoint), 0, nil2()), scene.Vault, false).Facts(t))
 	if !strings.HasPrefix(v.Summary, "User operation failed") || len(v.Risks) == 0 || !strings.HasPrefix(lines(v)[0], "inner_failure: ") {
 		t.Errorf("summary %q, risks %q", v.Summary, lines(v))
 	}
@@ -197,7 +197,7 @@ func TestFailedUserOperationIsSaid(t *testing.T) {
 func TestBundleOfDifferentActs(t *testing.T) {
 	s := userOp(usdcForWeth(scene.New(scene.At(entryPoint), 0, nil2()), scene.Vault), scene.Vault, true)
 	s = userOp(s.Transfer(scene.Usdc, scene.Friend, scene.Bot, 5), scene.Friend, true)
-	if v := scene.Judge(s.Facts(t)); *v.TxType != api.TypeOther {
+	if v := scene.Held(t, "", s.Facts(t)); *v.TxType != api.TypeOther {
 		t.Errorf("a bundle of a swap and a transfer is %s", *v.TxType)
 	}
 }
@@ -212,7 +212,7 @@ func arbitrageScene(back int) *scene.Scene {
 func TestArbitrageMustShowProfit(t *testing.T) {
 	f := func(name string, s *scene.Scene, want api.TxType) {
 		t.Helper()
-		if v := scene.Judge(s.Facts(t)); *v.TxType != want {
+		if v := scene.Held(t, name, s.Facts(t)); *v.TxType != want {
 			t.Errorf("%s: %s (%s)", name, *v.TxType, v.Summary)
 		}
 	}
@@ -229,7 +229,7 @@ func TestArbitrageMustShowProfit(t *testing.T) {
 func TestArbitrageIsWorthItsGain(t *testing.T) {
 	f := func(s *scene.Scene, summary string, want ...int64) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, "", s.Facts(t))
 		if *v.TxType != api.TypeMEV || !strings.Contains(v.Summary, summary) {
 			t.Errorf("%s: %s", *v.TxType, v.Summary)
 		}
@@ -254,7 +254,7 @@ func TestArbitrageIsWorthItsGain(t *testing.T) {
 func TestFailedAttempts(t *testing.T) {
 	f := func(name string, s *scene.Scene, want api.TxType, summary string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if !v.Attempted || *v.TxType != want || v.Summary != summary || len(v.Risks) != 0 || v.Primary != nil {
 			t.Errorf("%s: attempted %v, %s, risks %v\n  %s\nwant\n  %s", name, v.Attempted, *v.TxType, lines(v), v.Summary, summary)
 		}
@@ -277,7 +277,7 @@ func TestFailedAttempts(t *testing.T) {
 func TestRisks(t *testing.T) {
 	f := func(name string, s *scene.Scene, want ...string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		var got []string
 		for _, r := range lines(v) {
 			flag, text, ok := strings.Cut(r, ": ")
@@ -381,7 +381,7 @@ func TestRisks(t *testing.T) {
 func TestConfidence(t *testing.T) {
 	f := func(name string, s *scene.Scene, want api.Confidence) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if v.Confidence != want || (want == api.High) != (len(v.Reasons) == 0) {
 			t.Errorf("%s: %s, reasons %q", name, v.Confidence, v.ReasonTexts())
 		}
@@ -425,16 +425,16 @@ func TestSystemTransactions(t *testing.T) {
 		f.Chain, _ = chain.BySlug("base")
 		return f
 	}
-	if v := scene.Judge(rollup(s)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
+	if v := scene.Held(t, "", rollup(s)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
 		t.Errorf("L1 attributes: %s/%s", *v.TxType, v.SubType)
 	}
 	s = scene.New(scene.At(scene.Friend), 5, nil)
 	s.Tx.Type = 0x7e
-	if v := scene.Judge(rollup(s)); *v.TxType == api.TypeRoutineInfra {
+	if v := scene.Held(t, "", rollup(s)); *v.TxType == api.TypeRoutineInfra {
 		t.Error("a user's deposit is taken for the system's")
 	}
 	s = scene.New(scene.At(common.HexToAddress("0xff00000000000000000000000000000000000010")), 0, []byte{0, 1, 2})
-	if v := scene.Judge(s.Facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "batch_post" {
+	if v := scene.Held(t, "", s.Facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "batch_post" {
 		t.Errorf("batch: %s/%s", *v.TxType, v.SubType)
 	}
 }

@@ -76,7 +76,7 @@ func TestHostileSymbol(t *testing.T) {
 	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)")).Transfer(scene.Usdc, scene.User, scene.Friend, 5_000000)
 	six := uint8(6)
 	s.Tokens[scene.Usdc] = label.Token{Symbol: "**[claim](http://evil)**\n# Reward\n<script>", Decimals: &six}
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	for _, text := range append(append([]string{v.Summary}, v.Steps...), lines(v)...) {
 		if strings.ContainsAny(text, "\n\r*[]<>`|#") {
 			t.Errorf("%q", text)

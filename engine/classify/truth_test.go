@@ -20,7 +20,7 @@ import (
 func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 	f := func(name string, s *scene.Scene, sub, want string) {
 		t.Helper()
-		if v := scene.Judge(s.Facts(t)); v.Summary != want || v.SubType != sub {
+		if v := scene.Held(t, name, s.Facts(t)); v.Summary != want || v.SubType != sub {
 			t.Errorf("%s: %q\n  %s\nwant %q\n  %s", name, v.SubType, v.Summary, sub, want)
 		}
 	}
@@ -84,7 +84,7 @@ func note2(s *scene.Scene) *scene.Scene {
 func TestStepsTellOnce(t *testing.T) {
 	f := func(name string, s *scene.Scene, want ...string) {
 		t.Helper()
-		if got := scene.Judge(s.Facts(t)).Steps; !slices.Equal(got[1:len(got)-1], want) {
+		if got := scene.Held(t, name, s.Facts(t)).Steps; !slices.Equal(got[1:len(got)-1], want) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
@@ -112,7 +112,7 @@ func TestAuthorizations(t *testing.T) {
 		s.Tx.Authorizations = make([]ethrpc.Authorization, len(list))
 		facts := s.Facts(t)
 		facts.Authorizations = list
-		v := scene.Judge(facts)
+		v := scene.Held(t, "", facts)
 		if step = "The transaction carried " + step + "."; !slices.Contains(v.Steps, step) || v.Summary != summary {
 			t.Errorf("%q, steps %q\nwant %q, %q", v.Summary, v.Steps, summary, step)
 		}
@@ -140,7 +140,7 @@ func TestAuthorizations(t *testing.T) {
 func TestRolesOfTraders(t *testing.T) {
 	f := func(name string, s *scene.Scene, who common.Address, want string) {
 		t.Helper()
-		if got := scene.Judge(s.Facts(t)).Roles[who]; got != want {
+		if got := scene.Held(t, name, s.Facts(t)).Roles[who]; got != want {
 			t.Errorf("%s: role %q, want %q", name, got, want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestWhoMayJudge(t *testing.T) {
 		s := scene.New(scene.At(scene.Nft), 0, scene.Input("setApprovalForAll(address,bool)", spender, true)).
 			Log(scene.Nft, "ApprovalForAll(address,address,bool)", []any{scene.User, spender}, true)
 		s.Known(scene.Friend, "Market", "nft", "seaport").Tokens[scene.Nft] = label.Token{Address: scene.Nft, Symbol: "PUNK"}
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, "", s.Facts(t))
 		if v.Confidence != confidence || len(v.Risks) != risks {
 			t.Errorf("%s: %s %q, want %s and %d risks", spender, v.Confidence, lines(v), confidence, risks)
 		}
@@ -173,7 +173,7 @@ func TestPrecompileFailures(t *testing.T) {
 		t.Helper()
 		s := scene.New(scene.At(scene.Vault), 0, nil2())
 		s.Call(scene.Vault, to, 0, nil).Err = "out of gas"
-		if v := scene.Judge(s.Facts(t)); len(v.Risks) != want {
+		if v := scene.Held(t, "", s.Facts(t)); len(v.Risks) != want {
 			t.Errorf("%s: risks %q, want %d", to, lines(v), want)
 		}
 	}
@@ -205,7 +205,7 @@ func TestRelayedDelegate(t *testing.T) {
 		s.Tx.Authorizations = make([]ethrpc.Authorization, 1)
 		facts := s.Facts(t)
 		facts.Authorizations = []decode.Authorization{{Authority: &who, Delegate: to, ChainID: big.NewInt(1), Outcome: o, Why: "it is old"}}
-		if v := scene.Judge(facts); v.Actor != want {
+		if v := scene.Held(t, "", facts); v.Actor != want {
 			t.Errorf("%s: actor %s, want %s: %s", o, v.Actor, want, v.Summary)
 		}
 	}

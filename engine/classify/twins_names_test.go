@@ -30,7 +30,7 @@ func namedAs(v *scene.Judged) string {
 func namesChecker(t *testing.T) func(name string, s *scene.Scene, want string) {
 	return func(name string, s *scene.Scene, want string) {
 		t.Helper()
-		if got := namedAs(scene.Judge(s.Facts(t))); got != want {
+		if got := namedAs(scene.Held(t, name, s.Facts(t))); got != want {
 			t.Errorf("%s:\n got  %s\n want %s", name, got, want)
 		}
 	}

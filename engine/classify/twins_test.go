@@ -28,7 +28,7 @@ var dai = scene.Addr(0x0da1)
 func twinChecker(t *testing.T) func(name string, s *scene.Scene, want string) {
 	return func(name string, s *scene.Scene, want string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		got := judgedAs(v) + " " + string(v.Confidence)
 		for _, r := range lines(v) {
 			flag, _, _ := strings.Cut(r, ":")

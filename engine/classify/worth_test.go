@@ -14,7 +14,7 @@ func TestWorth(t *testing.T) {
 	said := func(d *flow.Delta) string { return d.Amount.String() + " " + names[d.Key.Token.Hex()] }
 	f := func(name string, s *scene.Scene, want string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		var got []string
 		if v.Primary != nil {
 			got = append(got, said(v.Primary))

@@ -35,7 +35,7 @@ func TestBackAndForth(t *testing.T) {
 			}
 			s.Log(x.pool, "Swap(address,uint256,uint256,uint256,uint256,address)", []any{to, x.receipt}, words...)
 		}
-		if got := scene.Judge(s.Facts(t)); got.Summary != want || got.TxType == nil || string(*got.TxType) == "mev" {
+		if got := scene.Held(t, name, s.Facts(t)); got.Summary != want || got.TxType == nil || string(*got.TxType) == "mev" {
 			t.Errorf("%s: %s\nwant %s", name, got.Summary, want)
 		}
 	}

@@ -23,7 +23,7 @@ func TestCodeless(t *testing.T) {
 		}
 		in := s.Facts(t)
 		in.Codeless = codeless
-		if got := scene.Judge(in).Summary; strings.HasPrefix(got, `Sent the message "hello there" to`) != want {
+		if got := scene.Held(t, "", in).Summary; strings.HasPrefix(got, `Sent the message "hello there" to`) != want {
 			t.Errorf("%s", got)
 		}
 	}

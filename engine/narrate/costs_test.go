@@ -86,9 +86,8 @@ func (s *costScene) judge() (*facts.Case, *classify.Verdict, narrate.Text) {
 	in := scene.Compose(ch, s.tx, s.rc, &ethrpc.Block{Number: 1, Timestamp: 1_760_000_000, Miner: scene.Miner, BaseFee: big.NewInt(10)}, tree)
 	six := uint8(6)
 	in.Tokens[scene.Usdc] = label.Token{Address: scene.Usdc, Symbol: "USDC", Decimals: &six, Listed: true}
-	a := facts.Read(in)
-	v := classify.Classify(a)
-	return a, v, narrate.Describe(a, v)
+	j := scene.Held(s.t, "", in)
+	return j.Words.Case, j.Verdict, j.Text
 }
 
 // want compares the headline, and looks for steps.

@@ -19,7 +19,7 @@ func TestDeliveryFees(t *testing.T) {
 	hop := scene.Addr(0x0907)
 	f := func(name string, s *scene.Scene, want, step string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if steps := strings.Join(v.Steps, "\n"); v.Summary != want || !strings.Contains(steps, step) || step == "" && strings.Contains(steps, "delivery") {
 			t.Errorf("%s: %s\n%s\nwant %s\n%s", name, v.Summary, steps, want, step)
 		}

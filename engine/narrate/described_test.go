@@ -15,7 +15,7 @@ func TestDescribedCall(t *testing.T) {
 	f := func(to string, want string, signature string, args ...any) {
 		t.Helper()
 		at := common.HexToAddress(to)
-		v := scene.Judge(scene.New(&at, 0, scene.Input(signature, args...)).Facts(t))
+		v := scene.Held(t, "", scene.New(&at, 0, scene.Input(signature, args...)).Facts(t))
 		if !strings.Contains(v.Summary, want) {
 			t.Errorf("%s: %q, want %q", signature, v.Summary, want)
 		}

@@ -26,7 +26,7 @@ func TestWhatStays(t *testing.T) {
 		if change != nil {
 			change(in)
 		}
-		got := scene.Judge(in)
+		got := scene.Held(t, name, in)
 		_, stays, _ := strings.Cut(got.Summary, "; ")
 		if stays != headline || !slices.Contains(got.Steps, step) {
 			t.Errorf("%s: %q; steps %q", name, got.Summary, got.Steps)

@@ -21,7 +21,7 @@ func TestTaxed(t *testing.T) {
 		for _, p := range parts {
 			s.Transfer(scene.Usdc, scene.User, p.to, p.amount*1e6)
 		}
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestTaxedByHalf(t *testing.T) {
 		if len(amounts) > 1 {
 			s.Transfer(scene.Usdc, scene.User, scene.Friend, amounts[1])
 		}
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestTaxedThroughRouter(t *testing.T) {
 			call.Logs = append(call.Logs, s.Root.Logs[at:]...)
 			s.Root.Logs = s.Root.Logs[:at]
 		}
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

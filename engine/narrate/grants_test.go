@@ -14,7 +14,7 @@ func TestLoweredAllowance(t *testing.T) {
 		t.Helper()
 		s := scene.New(&scene.Usdc, 0, scene.Input(function, scene.Friend, amount))
 		s.Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Friend}, left)
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; got != want {
 			t.Errorf("%s: %s, want %s", function, got, want)
 		}
 	}
@@ -35,10 +35,10 @@ func TestAllowanceWithoutEvent(t *testing.T) {
 	f := func(function string, amount int, failed string) {
 		t.Helper()
 		s := scene.New(&scene.Usdc, 0, scene.Input(function, scene.Friend, amount))
-		if got := scene.Judge(s.Facts(t)).Summary; !strings.HasSuffix(got, " of USDC (0x05dc…05dc); no approval event was read") {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; !strings.HasSuffix(got, " of USDC (0x05dc…05dc); no approval event was read") {
 			t.Errorf("%s: %s", function, got)
 		}
-		if got := scene.Judge(s.Fail("execution reverted").Facts(t)).Summary; got != failed {
+		if got := scene.Held(t, "", s.Fail("execution reverted").Facts(t)).Summary; got != failed {
 			t.Errorf("%s: %s, want %s", function, got, failed)
 		}
 	}
@@ -56,7 +56,7 @@ func TestLoweredOfSeveral(t *testing.T) {
 		s := scene.New(&scene.Router, 0, scene.Input("run()"))
 		s.Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.Router, scene.Friend}, int(100e6))
 		change(s)
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -21,7 +21,7 @@ const (
 func TestHybrids(t *testing.T) {
 	f := func(name string, s *scene.Scene, want string, steps ...string) {
 		t.Helper()
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, name, s.Facts(t))
 		if v.Summary != want {
 			t.Errorf("%s: %s\nwant %s", name, v.Summary, want)
 		}
@@ -78,7 +78,7 @@ func TestMirroredHybrids(t *testing.T) {
 		mirror := s.Call(entry, scene.Nft, 0, scene.Input("logTransfer(uint256[])"))
 		n := len(s.Root.Logs)
 		mirror.Logs, s.Root.Logs = s.Root.Logs[n-1:], s.Root.Logs[:n-1]
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; got != want {
 			t.Errorf("%s: %s\nwant %s", entry, got, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestMirroredHybrids(t *testing.T) {
 func TestHybridTrades(t *testing.T) {
 	f := func(name string, s *scene.Scene, want string) {
 		t.Helper()
-		if v := scene.Judge(s.Facts(t)); v.Summary != want || v.SubType != "" {
+		if v := scene.Held(t, name, s.Facts(t)); v.Summary != want || v.SubType != "" {
 			t.Errorf("%s: %q %s\nwant %s", name, v.SubType, v.Summary, want)
 		}
 	}

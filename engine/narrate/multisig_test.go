@@ -16,7 +16,7 @@ func TestMultisig(t *testing.T) {
 		if build != nil {
 			build(s)
 		}
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, name, s.Facts(t)).Summary; got != want {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package narrate_test
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -106,7 +107,8 @@ var coinScenes = map[string]func(t *testing.T, logs int) *coinScene{
 // The logs of EIP-7708 repeat what the frames show: everything is told as without them, and the
 // system address is neither a token nor a party.
 func TestNativeLogs(t *testing.T) {
-	for name, make := range coinScenes {
+	for _, name := range slices.Sorted(maps.Keys(coinScenes)) {
+		make := coinScenes[name]
 		plain := make(t, noLogs)
 		a, v, told := plain.judge()
 		for _, logs := range []int{allLogs, receiptLogs} {
@@ -130,7 +132,8 @@ func TestNativeLogs(t *testing.T) {
 
 // Without a trace the logs tell every move of the coin, each in one step.
 func TestNativeLogsWithoutTrace(t *testing.T) {
-	for name, make := range coinScenes {
+	for _, name := range slices.Sorted(maps.Keys(coinScenes)) {
+		make := coinScenes[name]
 		plain, v, want := make(t, noLogs).judge()
 		s := make(t, allLogs)
 		s.flat = true

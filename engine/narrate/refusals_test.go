@@ -16,13 +16,13 @@ func TestRefused(t *testing.T) {
 		t.Helper()
 		s := scene.New(&scene.Usdc, 0, input)
 		s.Root.Output = output
-		v := scene.Judge(s.Facts(t))
+		v := scene.Held(t, "", s.Facts(t))
 		if strings.HasSuffix(v.Summary, "; the token refused: it returned false; no tokens moved") != told || strings.Contains(v.Summary, "refused") != told {
 			t.Errorf("%x: %s", input[:4], v.Summary)
 		}
 		s = scene.New(&scene.Router, 0, scene.Input("run()"))
 		s.Call(scene.Router, scene.Usdc, 0, input).Output = output
-		v = scene.Judge(s.Facts(t))
+		v = scene.Held(t, "", s.Facts(t))
 		if slices.ContainsFunc(v.Steps, func(s string) bool { return strings.HasPrefix(s, "The token refused the call to ") }) != told {
 			t.Errorf("%x, inside: %q", input[:4], v.Steps)
 		}
@@ -48,12 +48,12 @@ func TestRefusedOnce(t *testing.T) {
 	s.Root.Output = make([]byte, 32)
 	f := s.Call(scene.Usdc, scene.Bot, 0, input)
 	f.Output = make([]byte, 32)
-	if got := strings.Count(strings.Join(scene.Judge(s.Facts(t)).Steps, " "), "refused"); got != 1 {
+	if got := strings.Count(strings.Join(scene.Held(t, "", s.Facts(t)).Steps, " "), "refused"); got != 1 {
 		t.Errorf("refused %d times", got)
 	}
 	f.Kind = trace.DelegateCall
 	s.Transfer(scene.Usdc, scene.User, scene.Friend, 5)
-	if v := scene.Judge(s.Facts(t)); strings.Contains(v.Summary+strings.Join(v.Steps, " "), "refused") {
+	if v := scene.Held(t, "", s.Facts(t)); strings.Contains(v.Summary+strings.Join(v.Steps, " "), "refused") {
 		t.Errorf("%s %q", v.Summary, v.Steps)
 	}
 }

@@ -39,7 +39,7 @@ func TestRelayed(t *testing.T) {
 		}
 		s := scene.New(&to, 0, input)
 		build(s)
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, name, s.Facts(t)).Summary; got != want {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}
@@ -64,7 +64,12 @@ func TestRelayed(t *testing.T) {
 	native := append(scene.Input("executeMetaTransaction(address,bytes,bytes32,bytes32,uint8)", scene.Bot, 160, 1, 2, 27), lengthened(pay)...)
 
 	sent := "Sent 10 USDC to 0xf00d…f00d, for 0xb070…b070"
-	for name, input := range map[string][]byte{"OpenZeppelin 4": v4, "OpenZeppelin 5": v5, "GSN": gsn, "Biconomy": biconomy, "Gelato": gelato, "native": native} {
+	type version struct {
+		name  string
+		input []byte
+	}
+	for _, v := range []version{{"OpenZeppelin 4", v4}, {"OpenZeppelin 5", v5}, {"GSN", gsn}, {"Biconomy", biconomy}, {"Gelato", gelato}, {"native", native}} {
+		name, input := v.name, v.input
 		f(name, input, carried(scene.Bot, true), sent)
 		f(name+" without precompiles", input, carried(scene.Bot, false), sent)
 		f(name+" without a trace", input, func(s *scene.Scene) {
@@ -86,7 +91,8 @@ func TestRelayed(t *testing.T) {
 		recover1(s, s.Root, scene.Bot)
 		callOf(s.Root, trace.Call, forwarder, scene.Usdc, suffixed(scene.Bot)).Err = "execution reverted"
 	}, "Inner act failed, the transaction itself succeeded: tried to send 10 USDC to 0xf00d…f00d, for 0xb070…b070")
-	for name, input := range map[string][]byte{"OpenZeppelin 4": v4, "OpenZeppelin 5": v5, "native": native} {
+	for _, v := range []version{{"OpenZeppelin 4", v4}, {"OpenZeppelin 5", v5}, {"native", native}} {
+		name, input := v.name, v.input
 		to := forwarder
 		if evmsig.SelMetaTransaction.Begins(input) {
 			to = scene.Usdc
@@ -94,7 +100,7 @@ func TestRelayed(t *testing.T) {
 		s := scene.New(&to, 0, input)
 		callOf(s.Root, trace.Call, to, scene.Usdc, suffixed(scene.Bot)).Err = "execution reverted"
 		relayed := func(r verdict.Risk) bool { return r.Why.Form == verdict.RelayedCallFailed }
-		if risks := scene.Judge(s.Facts(t)).Risks; !slices.ContainsFunc(risks, relayed) {
+		if risks := scene.Held(t, name, s.Facts(t)).Risks; !slices.ContainsFunc(risks, relayed) {
 			t.Errorf("%s failed: %v", name, risks)
 		}
 	}
@@ -117,7 +123,7 @@ func TestSignedPayments(t *testing.T) {
 		if also != nil {
 			also(s)
 		}
-		if got := scene.Judge(s.Facts(t)).Summary; got != want {
+		if got := scene.Held(t, name, s.Facts(t)).Summary; got != want {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}

@@ -64,7 +64,7 @@ func TestSafes(t *testing.T) {
 	f := func(name string, s *scene.Scene, want string) {
 		t.Helper()
 		in := s.Facts(t)
-		if got := scene.Judge(in).Summary; got != want {
+		if got := scene.Held(t, name, in).Summary; got != want {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}

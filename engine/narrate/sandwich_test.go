@@ -53,7 +53,7 @@ func TestSandwichTold(t *testing.T) {
 		for _, x := range after {
 			in.Neighbours.After = append(in.Neighbours.After, x.Rc)
 		}
-		v := scene.Judge(in)
+		v := scene.Held(t, name, in)
 		if got := string(*v.TxType) + " " + v.SubType + ": " + v.Summary; got != want {
 			t.Errorf("%s:\n got  %s\n want %s", name, got, want)
 		}

@@ -7,9 +7,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/classify"
-	"txlens/engine/facts"
-	"txlens/engine/narrate"
 	"txlens/engine/trace"
 	"txlens/testkit/scene"
 )
@@ -34,8 +31,7 @@ func TestShortfalls(t *testing.T) {
 		s.Fail("execution reverted")
 		s.Root.Output, thrower.Output = revert, revert
 		thrower.Err, thrower.Status = "execution reverted", trace.Failed
-		a := facts.Read(s.Facts(t))
-		got := narrate.Describe(a, classify.Classify(a)).Summary
+		got := scene.Held(t, name, s.Facts(t)).Summary
 		if !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %s\nwant …%s", name, got, want)
 		}
@@ -109,8 +105,7 @@ func TestHalfSwapWithoutTrace(t *testing.T) {
 		s.Log(scene.Pool1, "Swap(address,uint256,uint256,uint256,uint256,address)", []any{scene.Router, scene.Router}, 5_000_000, 0, 0, 1_000_000)
 		s.Log(scene.Weth, "Withdrawal(address,uint256)", []any{scene.Router}, 1_000_000)
 		s.Source = source
-		a := facts.Read(s.Facts(t))
-		if got := narrate.Describe(a, classify.Classify(a)).Summary; !strings.HasSuffix(got, want) {
+		if got := scene.Held(t, string(source), s.Facts(t)).Summary; !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %s", source, got)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // told are the headline and the steps of a transaction, each with its kind, its actor and its
 // amounts in units.
 func told(t *testing.T, s *scene.Scene) string {
-	v := scene.Judge(s.Facts(t))
+	v := scene.Held(t, "", s.Facts(t))
 	text := []string{v.Summary}
 	for i, step := range v.Steps {
 		d := v.Places[i].Detail

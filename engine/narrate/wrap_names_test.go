@@ -13,7 +13,7 @@ func TestWrapNames(t *testing.T) {
 	deposit, withdraw := scene.Input("deposit()"), scene.Input("withdraw(uint256)", 9)
 	failed := func(s *scene.Scene, want string) {
 		t.Helper()
-		if got := scene.Judge(s.Fail("execution reverted").Facts(t)).Summary; !strings.HasPrefix(got, want) {
+		if got := scene.Held(t, "", s.Fail("execution reverted").Facts(t)).Summary; !strings.HasPrefix(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestWrapNames(t *testing.T) {
 	event := func(signature, want string) {
 		t.Helper()
 		s := scene.New(&scene.Vault, 0, scene.Input("enter(uint256)", 5)).Log(scene.Vault, signature, []any{scene.User}, 5)
-		if got := scene.Judge(s.Facts(t)).Summary; !strings.HasPrefix(got, want) {
+		if got := scene.Held(t, "", s.Facts(t)).Summary; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", signature, got, want)
 		}
 	}
