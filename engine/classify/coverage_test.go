@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -24,239 +23,41 @@ import (
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// leaf is a value of an encoded argument list, in the order in which package
-// protocol lists the roles: tuples are opened, arrays are not.
-type leaf struct {
-	kind  abi.Type
-	value reflect.Value
-	top   int // position of the argument that it is, or is part of
-}
-
-// arguments makes the ABI types of a signature text, without help of package protocol.
-func arguments(t *testing.T, signature string) (args abi.Arguments) {
-	t.Helper()
-	_, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
-	for _, kind := range splitKinds(list) {
-		args = append(args, abi.Argument{Type: abiType(t, kind)})
-	}
-	return args
-}
-
-func splitKinds(list string) (kinds []string) {
-	depth, from := 0, 0
-	for i, c := range list + "," {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ',' && depth == 0 && i > from:
-			kinds, from = append(kinds, list[from:i]), i+1
-		}
-	}
-	return kinds
-}
-
-func abiType(t *testing.T, kind string) abi.Type {
-	t.Helper()
-	m := marshaling("", kind)
-	typ, err := abi.NewType(m.Type, "", m.Components)
-	if err != nil {
-		t.Fatalf("%s: %v", kind, err)
-	}
-	return typ
-}
-
-func marshaling(name, kind string) abi.ArgumentMarshaling {
-	if !strings.HasPrefix(kind, "(") {
-		return abi.ArgumentMarshaling{Name: name, Type: kind}
-	}
-	end := strings.LastIndexByte(kind, ')')
-	m := abi.ArgumentMarshaling{Name: name, Type: "tuple" + kind[end+1:]}
-	for i, k := range splitKinds(kind[1:end]) {
-		m.Components = append(m.Components, marshaling("f"+strconv.Itoa(i), k))
-	}
-	return m
-}
-
-// filler gives every value another content, so that a wrong place reads a wrong value.
-type filler struct{ n int64 }
-
-func (f *filler) value(typ abi.Type) reflect.Value {
-	v := reflect.New(typ.GetType()).Elem()
-	f.fill(v)
-	return v
-}
-
-func (f *filler) fill(v reflect.Value) {
-	f.n++
-	switch x := v.Addr().Interface().(type) {
-	case *common.Address:
-		x[0], x[19] = 0xaa, byte(f.n)
-		return
-	case **big.Int:
-		*x = big.NewInt(1000 + f.n)
-		return
-	}
-	switch v.Kind() {
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.String:
-		v.SetString(fmt.Sprintf("text %d", f.n))
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		fallthrough
-	case reflect.Array:
-		for i := range v.Len() {
-			f.fill(v.Index(i))
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			f.fill(v.Field(i))
-		}
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt(f.n % 100)
-	default:
-		v.SetUint(uint64(f.n % 100))
-	}
-}
-
-func leaves(top int, typ abi.Type, v reflect.Value) (list []leaf) {
-	if typ.T != abi.TupleTy {
-		return []leaf{{typ, v, top}}
-	}
-	for i, e := range typ.TupleElems {
-		list = append(list, leaves(top, *e, v.Field(i))...)
-	}
-	return list
-}
-
-// pack encodes values; what does not encode is a mistake of this test.
-func pack(t *testing.T, args abi.Arguments, values []reflect.Value) []byte {
-	t.Helper()
-	var list []any
-	for _, v := range values {
-		list = append(list, v.Interface())
-	}
-	b, err := args.Pack(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// sample is a log or calldata of a row with what its roles should read.
-type sample struct {
-	log    *ethrpc.Log
-	input  []byte
-	leaves []leaf
-}
-
-// sampleLog makes a log of a row. The roles say which arguments are indexed; a row that
-// declares none has its parties where the row says, and the reader of all words else.
-func sampleLog(t *testing.T, e *facts.EventRule, emitter, reader common.Address) *sample {
-	t.Helper()
-	s := &sample{log: &ethrpc.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(e.Signature))}}}
-	args := arguments(t, e.Signature)
-	fill := &filler{}
-	if len(e.Roles.List) == 0 && len(args) > 0 {
-		n := max(e.Indexed, 0)
-		for _, p := range e.Party {
-			if p.Topic {
-				n = max(n, p.N)
-			}
-		}
-		for range n {
-			s.log.Topics = append(s.log.Topics, common.BytesToHash(reader[:]))
-		}
-		for range 24 {
-			s.log.Data = append(s.log.Data, common.LeftPadBytes(reader[:], 32)...)
-		}
-		return s
-	}
-	var plain abi.Arguments
-	var values []reflect.Value
-	next := 0
-	for i, arg := range args {
-		v := fill.value(arg.Type)
-		for _, p := range e.Party {
-			if r := e.Roles.List[next]; r.Slot.Topic == p.Topic && r.Slot.N == p.N && len(p.Inside)+len(r.Slot.Inside) == 0 && arg.Type.T == abi.AddressTy {
-				v.Set(reflect.ValueOf(reader)) // so that the act is the reader's
-			}
-		}
-		if name := e.Roles.List[next].Name; e.Act == facts.ActTransfer && (name == "from" || name == "sender") {
-			v.Set(reflect.ValueOf(reader)) // what the reader gave is its act
-		}
-		own := leaves(i, arg.Type, v)
-		s.leaves = append(s.leaves, own...)
-		if e.Roles.List[next].Slot.Topic {
-			s.log.Topics = append(s.log.Topics, topicOf(t, arg.Type, v))
-		} else {
-			plain, values = append(plain, arg), append(values, v)
-		}
-		next += len(own)
-	}
-	s.log.Data = pack(t, plain, values)
-	return s
-}
-
-func topicOf(t *testing.T, typ abi.Type, v reflect.Value) common.Hash {
-	if b := pack(t, abi.Arguments{{Type: typ}}, []reflect.Value{v}); len(b) == 32 {
-		return common.Hash(b)
-	}
-	return crypto.Keccak256Hash([]byte(fmt.Sprint(v.Interface()))) // a hash of what was indexed
-}
-
-func sampleCall(t *testing.T, c *facts.CallRule) *sample {
-	t.Helper()
-	s := &sample{input: crypto.Keccak256([]byte(c.Signature))[:4]}
-	fill := &filler{}
-	args := arguments(t, c.Signature)
-	var values []reflect.Value
-	for i, arg := range args {
-		values = append(values, fill.value(arg.Type))
-		s.leaves = append(s.leaves, leaves(i, arg.Type, values[i])...)
-	}
-	s.input = append(s.input, pack(t, args, values)...)
-	return s
-}
-
 // checkRoles reads every role back and compares it with what was encoded.
-func checkRoles(t *testing.T, what string, r *facts.Roles, s *sample) {
+func checkRoles(t *testing.T, what string, r *facts.Roles, s *scene.Sample) {
 	t.Helper()
 	if len(r.List) == 0 {
 		return
 	}
-	if len(r.List) != len(s.leaves) {
-		t.Errorf("%s: %d roles for %d arguments", what, len(r.List), len(s.leaves))
+	if len(r.List) != len(s.Leaves) {
+		t.Errorf("%s: %d roles for %d arguments", what, len(r.List), len(s.Leaves))
 		return
 	}
 	for i, role := range r.List {
-		l := s.leaves[i]
-		data := s.input
-		if s.log != nil {
-			data = s.log.Data
+		l := s.Leaves[i]
+		data := s.Input
+		if s.Log != nil {
+			data = s.Log.Data
 		} else {
 			data = data[4:]
 		}
 		var got []byte
 		switch {
 		case role.Slot.Topic:
-			got = role.Slot.Word(s.log)
-			if want := topicOf(t, l.kind, l.value); !bytes.Equal(got, want[:]) {
+			got = role.Slot.Word(s.Log)
+			if want := scene.TopicOf(t, l.Kind, l.Value); !bytes.Equal(got, want[:]) {
 				t.Errorf("%s: role %s reads %x, want %x", what, role.Name, got, want)
 			}
 		case role.Slot.Body:
 			got = bodyOf(role.Slot, data)
-			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(got, b[32:]) {
+			if b := scene.Pack(t, abi.Arguments{{Type: l.Kind}}, []reflect.Value{l.Value}); !bytes.HasPrefix(got, b[32:]) {
 				t.Errorf("%s: role %s does not find its body", what, role.Name)
 			}
 		default:
 			got = role.Slot.Argument(data)
-			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(b, got) || got == nil {
+			if b := scene.Pack(t, abi.Arguments{{Type: l.Kind}}, []reflect.Value{l.Value}); !bytes.HasPrefix(b, got) || got == nil {
 				t.Errorf("%s: role %s reads %x, want %x", what, role.Name, got, b)
 			}
 		}
@@ -265,18 +66,18 @@ func checkRoles(t *testing.T, what string, r *facts.Roles, s *sample) {
 
 // eventSeen reports whether the verdict on a transaction whose only log is the sample
 // shows the vote of its row.
-func eventSeen(t *testing.T, e *facts.EventRule, s *sample) (string, bool) {
+func eventSeen(t *testing.T, e *facts.EventRule, s *scene.Sample) (string, bool) {
 	t.Helper()
 	sc := scene.New(scene.At(scene.Router), 0, nil2())
 	if e.Act == facts.ActWrap {
 		sc = withMove(scene.New(scene.At(scene.Weth), 1002, nil2()), nil)
 	}
 	if e.Flags&facts.FlagCommon != 0 {
-		sc.Known(s.log.Address, "an emitter of the protocol", "lending", e.Slug) // the text alone says nothing
+		sc.Known(s.Log.Address, "an emitter of the protocol", "lending", e.Slug) // the text alone says nothing
 	}
-	sc.Log(s.log.Address, "", nil)
-	sc.Rc.Logs[0].Topics, sc.Rc.Logs[0].Data = s.log.Topics, s.log.Data
-	sc.Root.Logs[0].Topics, sc.Root.Logs[0].Data = s.log.Topics, s.log.Data
+	sc.Log(s.Log.Address, "", nil)
+	sc.Rc.Logs[0].Topics, sc.Rc.Logs[0].Data = s.Log.Topics, s.Log.Data
+	sc.Root.Logs[0].Topics, sc.Root.Logs[0].Data = s.Log.Topics, s.Log.Data
 	v := scene.Judge(sc.Facts(t))
 	said := strings.Join(v.Steps, "\n")
 	if e.Flags&facts.FlagBrand != 0 {
@@ -324,8 +125,8 @@ func TestEveryRowIsExercised(t *testing.T) {
 			if e.Act == facts.ActWrap || e.Act == facts.ActUnwrap {
 				emitter = scene.Weth // from elsewhere the text says nothing of native coin
 			}
-			s := sampleLog(t, e, emitter, scene.User)
-			if got := reg.Event(s.log); got != e {
+			s := scene.SampleLog(t, e, emitter, scene.User)
+			if got := reg.Event(s.Log); got != e {
 				t.Errorf("%s with %d indexed finds another row", e.Signature, e.Indexed)
 				continue
 			}
@@ -342,7 +143,7 @@ func TestEveryRowIsExercised(t *testing.T) {
 	for kind, table := range map[string]map[[4]byte]*facts.CallRule{"call": reg.Calls, "callback": reg.Callbacks, "error": errors} {
 		for _, c := range table {
 			calls++
-			s := sampleCall(t, c)
+			s := scene.SampleCall(t, c)
 			checkRoles(t, c.Signature, &c.Roles, s)
 			if said, ok := callSeen(t, kind, c, s); !ok {
 				t.Errorf("%s %s (%s) does not show: %s", kind, c.Signature, c.Act, said)
@@ -499,13 +300,13 @@ func TestRolesReadRecordedLogs(t *testing.T) {
 			}
 			rows[e], logs = true, logs+1
 			next := 0
-			for _, arg := range arguments(t, e.Signature) {
+			for _, arg := range scene.Arguments(t, e.Signature) {
 				if arg.Type.T == abi.AddressTy {
 					if _, ok := e.Roles.List[next].Slot.At(l); !ok {
 						wrong[e.Signature+" "+e.Roles.List[next].Name]++
 					}
 				}
-				next += len(leaves(0, arg.Type, reflect.New(arg.Type.GetType()).Elem()))
+				next += len(scene.Leaves(0, arg.Type, reflect.New(arg.Type.GetType()).Elem()))
 			}
 		}
 	}
@@ -524,12 +325,12 @@ func TestRolesReadRecordedLogs(t *testing.T) {
 
 // callSeen reports whether the verdict on a call without effects shows the row: the act
 // of a function in the votes, an error in why a transaction failed.
-func callSeen(t *testing.T, kind string, c *facts.CallRule, s *sample) (string, bool) {
+func callSeen(t *testing.T, kind string, c *facts.CallRule, s *scene.Sample) (string, bool) {
 	t.Helper()
 	switch kind {
 	case "error":
 		sc := scene.New(scene.At(scene.Router), 0, nil2()).Fail("execution reverted")
-		sc.Root.Output = s.input
+		sc.Root.Output = s.Input
 		v := scene.Judge(sc.Facts(t))
 		name, _, _ := strings.Cut(c.Signature, "(")
 		said := strings.ToLower(v.Summary)
@@ -541,7 +342,7 @@ func callSeen(t *testing.T, kind string, c *facts.CallRule, s *sample) (string, 
 	if c.Act == facts.ActWrap || c.Act == facts.ActUnwrap {
 		callee = scene.Weth // elsewhere the name says nothing of native coin
 	}
-	v := scene.Judge(scene.New(&callee, 0, s.input).Facts(t))
+	v := scene.Judge(scene.New(&callee, 0, s.Input).Facts(t))
 	k := kindOf(c.Act)
 	var saw []string
 	for _, vote := range v.Votes {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -35,6 +36,19 @@ func TestWords(t *testing.T) {
 	section("Shortfalls")
 	for _, name := range slices.Sorted(maps.Keys(shortfalls)) {
 		fmt.Fprintf(&b, "%s: %+v\n", name, shortfalls[name])
+	}
+	section("Chains, by the numbers of bridges")
+	few := numbering{1: {}, 8453: {}, 30101: {}, 77777: {}}
+	for _, x := range []struct {
+		slug    string
+		numbers numbering
+	}{
+		{"layerzero", layerZeroNumbers}, {"layerzero", few}, {"stargate", few}, {"cctp", cctpNumbers}, {"cctp", few}, {"wormhole", wormholeNumbers},
+		{"wormhole", few}, {"ccip", ccipNumbers}, {"ccip", few}, {"across", few}, {"hop", few}, {"lifi", few}, {"relay", few}, {"op_stack_bridge", few}, {"unknown", few},
+	} {
+		for _, n := range slices.Sorted(maps.Keys(x.numbers)) {
+			fmt.Fprintf(&b, "%s %d: %s\n", x.slug, n, chainNamed(x.slug, new(big.Int).SetUint64(n)))
+		}
 	}
 	golden.Compare(t, "testdata/words.txt", b.Bytes())
 }

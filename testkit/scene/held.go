@@ -88,6 +88,20 @@ func places(what string, list []int) string {
 	return fmt.Sprint(", ", what, " ", list)
 }
 
+// Brief writes what decides a verdict in one line: the type, the headline, and the steps beside
+// those of the call, the movements and the fee.
+func (j *Judged) Brief() string {
+	text := fmt.Sprintf("%s/%s at %s, %s: %s", *j.TxType, j.SubType, j.place(), j.Confidence, j.Summary)
+	for i, s := range j.Steps {
+		switch d := &j.Places[i].Detail; d.Kind {
+		case narrate.KindCall, narrate.KindTransfer, narrate.KindFee:
+		default:
+			text += " / " + s + " [" + j.detail(d) + "]"
+		}
+	}
+	return text
+}
+
 func tried(attempted bool) string {
 	if attempted {
 		return ", attempted"
