@@ -3,6 +3,7 @@ package scene
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -69,6 +70,7 @@ func (j *Judged) Whole() string {
 			places("logs", v.Logs), places("frames", v.Frames))
 	}
 	j.movements(line)
+	j.read(line)
 	for i, s := range j.Steps {
 		p := &j.Places[i]
 		at := fmt.Sprint(p.At)
@@ -147,6 +149,30 @@ func (j *Judged) movements(line func(format string, args ...any)) {
 	if w := j.Sandwich; w != nil {
 		line("  sandwich at %s by %s, leg %v", j.short(w.Pool), j.short(w.Searcher), w.Leg)
 	}
+}
+
+// read writes the facts that the text may leave out.
+func (j *Judged) read(line func(format string, args ...any)) {
+	a := j.Words.Case
+	if len(a.Out) > 0 {
+		line("  out %s", legs(a.Out))
+	}
+	if len(a.In) > 0 {
+		line("  in %s", legs(a.In))
+	}
+	more := func(name string, v any) {
+		if text := written(reflect.ValueOf(v)); text != "" {
+			line("  %s %s", name, text)
+		}
+	}
+	more("costs", a.Costs)
+	more("traded by", a.Trader)
+	more("acts as", a.ActorKind)
+	more("operations", a.OperationList)
+	more("undone", a.Undone)
+	more("flash loans", a.Loans())
+	more("message fees", a.MessageFees())
+	more("sales", a.Sales())
 }
 
 // detail is a step for programs.

@@ -172,7 +172,8 @@ func SampleLog(tb testing.TB, e *facts.EventRule, emitter, reader common.Address
 	for i, arg := range args {
 		v := fill.value(arg.Type)
 		for _, p := range e.Party {
-			if r := e.Roles.List[next]; r.Slot.Topic == p.Topic && r.Slot.N == p.N && len(p.Inside)+len(r.Slot.Inside) == 0 && arg.Type.T == abi.AddressTy {
+			r := &e.Roles.List[next].Slot
+			if r.Topic == p.Topic && r.N == p.N && len(p.Inside)+len(r.Inside) == 0 && arg.Type.T == abi.AddressTy {
 				v.Set(reflect.ValueOf(reader)) // so that the act is the reader's
 			}
 		}
