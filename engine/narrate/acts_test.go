@@ -18,3 +18,13 @@ func TestActs(t *testing.T) {
 	}
 	golden.Compare(t, "testdata/acts.txt", b.Bytes())
 }
+
+// TestMixed holds the text of transactions in which several things happen.
+func TestMixed(t *testing.T) {
+	var b bytes.Buffer
+	for _, m := range scene.Mixed(t, 250) {
+		j := scene.Judge(m.Scene.Facts(t))
+		fmt.Fprintf(&b, "%s\n%s\n", m.Name, j.Told())
+	}
+	golden.Compare(t, "testdata/mixed.txt", b.Bytes())
+}

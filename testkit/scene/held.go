@@ -50,13 +50,18 @@ func Hold(t *testing.T, name, text string) {
 
 // Whole writes all that a verdict says, in lines.
 func (j *Judged) Whole() string {
+	lines := strings.SplitN(j.Told(), "\n", 2)
+	return lines[0] + "\n" + j.Decided() + "\n" + lines[1]
+}
+
+// Decided writes what the rules decided, in lines, without the text.
+func (j *Judged) Decided() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	kind := "none"
 	if j.TxType != nil {
 		kind = string(*j.TxType)
 	}
-	line("%s", j.Summary)
 	line("  %s/%s at %s, %s, of %s%s", kind, j.SubType, j.place(), j.Confidence, j.short(j.Actor), tried(j.Attempted))
 	for _, why := range j.ReasonTexts() {
 		line("  because %s", why)
@@ -71,15 +76,22 @@ func (j *Judged) Whole() string {
 	}
 	j.movements(line)
 	j.read(line)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Told writes the headline and the steps, each with its place and what a program may know of it.
+func (j *Judged) Told() string {
+	var b strings.Builder
+	b.WriteString(j.Summary)
 	for i, s := range j.Steps {
 		p := &j.Places[i]
 		at := fmt.Sprint(p.At)
 		if p.At == narrate.AtEnd {
 			at = "end"
 		}
-		line("  - %s [%s: %s%s%s]", s, at, j.detail(&p.Detail), places("logs", p.Logs), places("frames", p.Frames))
+		fmt.Fprintf(&b, "\n  - %s [%s: %s%s%s]", s, at, j.detail(&p.Detail), places("logs", p.Logs), places("frames", p.Frames))
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
 }
 
 // places names logs or frames, where there are any.

@@ -1,0 +1,32 @@
+package classify_test
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"txlens/testkit/golden"
+	"txlens/testkit/scene"
+)
+
+// TestMixed holds the verdict on transactions in which several things happen.
+func TestMixed(t *testing.T) {
+	var b bytes.Buffer
+	for _, m := range scene.Mixed(t, 400) {
+		fmt.Fprintf(&b, "%s\n%s\n", m.Name, scene.Judge(m.Scene.Facts(t)).Decided())
+	}
+	golden.Compare(t, "testdata/mixed.txt", b.Bytes())
+}
+
+// usual finds the lines of a verdict that are alike for all acts.
+var usual = regexp.MustCompile(`(?m)^  (because|roles|out|in) .*\n`)
+
+// TestActs holds the verdict on a transaction of every act that the registry knows.
+func TestActs(t *testing.T) {
+	var b bytes.Buffer
+	for _, m := range scene.Acts(t) {
+		fmt.Fprintf(&b, "%s, %s\n%s", m.Act, m.Name, usual.ReplaceAllString(scene.Judge(m.Scene.Facts(t)).Decided()+"\n", ""))
+	}
+	golden.Compare(t, "testdata/acts.txt", b.Bytes())
+}
