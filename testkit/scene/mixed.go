@@ -48,9 +48,13 @@ var (
 	mixedContracts = []common.Address{Router, Pool1, Pool2, Vault, Vault}
 	mixedTokens    = []common.Address{Usdc, Usdc, Weth, Share, Addr(0x0da1)}
 	mixedAmounts   = []int{0, 1, 2, 99, 5_000000, 5_000000, 7_250000, 999_999_999, 123_456_789_012, 1 << 60}
-	mixedLabels    = []string{"router", "bridge", "staking", "lending", "dex", "cex", "nft", "token", "safe", "oracle", "system", label.Reported, label.Sanctioned}
-	mixedErrors    = []string{"execution reverted", "out of gas", "invalid opcode: INVALID", "stack underflow"}
-	mixedSources   = []trace.Source{trace.SourceReceipt, trace.SourceReplayQuick, trace.SourceExplorer, trace.SourceOtterscan, trace.SourceParity}
+	mixedLabels    = []string{
+		"router", "bridge", "staking", "lending", "dex", "cex", "nft", "token", "safe", "oracle", "system", label.Reported, label.Sanctioned,
+	}
+	mixedErrors  = []string{"execution reverted", "out of gas", "invalid opcode: INVALID", "stack underflow"}
+	mixedSources = []trace.Source{
+		trace.SourceReceipt, trace.SourceReplayQuick, trace.SourceExplorer, trace.SourceOtterscan, trace.SourceParity,
+	}
 )
 
 func pick[T any](m *mixer, list []T) T { return list[m.r.IntN(len(list))] }
@@ -137,7 +141,8 @@ func (m *mixer) step(depth int) {
 func (m *mixer) emit(l *ethrpc.Log) {
 	x := *l
 	x.Index = uint64(len(m.s.Rc.Logs))
-	m.in.Logs = append(m.in.Logs, trace.Log{Address: x.Address, Topics: x.Topics, Data: x.Data, Calls: len(m.in.Children), Receipt: len(m.s.Rc.Logs)})
+	at := trace.Log{Address: x.Address, Topics: x.Topics, Data: x.Data, Calls: len(m.in.Children), Receipt: len(m.s.Rc.Logs)}
+	m.in.Logs = append(m.in.Logs, at)
 	m.s.Rc.Logs = append(m.s.Rc.Logs, x)
 }
 
@@ -204,7 +209,8 @@ func (m *mixer) call(depth int) {
 		f.Input = SampleCall(m.tb, m.function()).Input
 	case 4:
 		f.To = pick(m, []common.Address{Usdc, Weth})
-		f.Input, f.Output = Input("transfer(address,uint256)", pick(m, mixedAccounts), 5), common.BigToHash(big.NewInt(int64(m.r.IntN(2)))).Bytes()
+		f.Input = Input("transfer(address,uint256)", pick(m, mixedAccounts), 5)
+		f.Output = Word(m.r.IntN(2)).Bytes()
 	default:
 		f.Input = SampleCall(m.tb, m.function()).Input
 	}
