@@ -22,7 +22,7 @@ func TestActs(t *testing.T) {
 // TestMixed holds the text of transactions in which several things happen.
 func TestMixed(t *testing.T) {
 	var b bytes.Buffer
-	for _, m := range scene.Mixed(t, 250) {
+	for _, m := range append(scene.Mixed(t, 250), scene.Wrapped(t, 150)...) {
 		j := scene.Judge(m.Scene.Facts(t))
 		fmt.Fprintf(&b, "%s\n%s\n", m.Name, j.Told())
 	}
