@@ -35,6 +35,15 @@ func TestTaxed(t *testing.T) {
 	f("Sent 95 USDC to 0xf00d…f00d; 3 USDC went to 0xb070…b070 as a fee of the token; 2 USDC burnt by the token", send,
 		part{scene.Bot, 3}, part{scene.Friend, 95}, part{zero, 2})
 	f("Sent 100 USDC to 0xf00d…f00d", send, part{scene.Friend, 100})
+	own := scene.Input("pay(uint256)", int(100e6)) // names nobody
+	f("Sent 98 USDC to 0xf00d…f00d; 2 USDC burnt by the token", own, part{scene.Friend, 98}, part{zero, 2})
+	f("Sent 98 USDC to 0xf00d…f00d; 2 USDC burnt by the token", own, part{scene.Friend, 48}, part{scene.Friend, 50}, part{zero, 2})
+	f("Sent 100 USDC to 2 addresses", own, part{scene.Friend, 50}, part{scene.Bot, 50})
+	f("Sent 100 USDC to 3 addresses", own, part{scene.Friend, 50}, part{scene.Bot, 48}, part{zero, 2})
+	f("Sent 100 USDC to 0xf00d…f00d", own, part{scene.Friend, 50}, part{scene.Friend, 50})
+	f("Sent 100 USDC to 0xb070…b070", send, part{scene.Bot, 100})
+	f("Sent 100 USDC to 5 addresses", send,
+		part{scene.Friend, 96}, part{scene.Bot, 1}, part{scene.Pool1, 1}, part{scene.Pool2, 1}, part{scene.Vault, 1})
 	f("Burnt 100 USDC", burn, part{zero, 100})
 	f("Burnt 98 USDC; 2 USDC went to 0xb070…b070", burn, part{zero, 98}, part{scene.Bot, 2})
 	f("Burnt 50 USDC; 50 USDC went to 0xb070…b070", burn, part{zero, 50}, part{scene.Bot, 50})

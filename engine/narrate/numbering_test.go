@@ -38,14 +38,14 @@ func TestChainNumbers(t *testing.T) {
 	}
 }
 
-// TestNumberingsAreOfChains: every place has a name, and no two numbers of a messenger are of one
+// TestNumberingsAreOfChains: every place is a known chain or has a name, and no two numbers of a messenger are of one
 // chain.
 func TestNumberingsAreOfChains(t *testing.T) {
 	for name, numbers := range map[string]numbering{"layerzero": layerZeroNumbers, "cctp": cctpNumbers, "wormhole": wormholeNumbers, "ccip": ccipNumbers} {
 		seen := map[string]uint64{}
 		for n, p := range numbers {
-			if _, ok := chain.ByID(p.id); !ok && p.name == "" {
-				t.Errorf("%s %d: no name", name, n)
+			if _, ok := chain.ByID(p.id); ok == (p.name != "") {
+				t.Errorf("%s %d: %q, a known chain: %v", name, n, p.name, ok)
 			}
 			if first, twice := seen[p.String()]; twice {
 				t.Errorf("%s: %d and %d are both %s", name, first, n, p)

@@ -164,6 +164,32 @@ func TestTradesTold(t *testing.T) {
 		Log(scene.Vault, "Borrow(address,address,address,uint256,uint8,uint256,uint16)", []any{usdc, friend, 0}, user, 5_000000, 2, 1), "Borrowed 5 USDC from Aave v3 / 0xa11c…a11c called function 0xdeadbeef of Aave Pool. [call 0xa11c…a11c] / Aave Pool sent 5 USDC to 0xa11c…a11c. [transfer 0x7a17…7a17 5000000] / Aave Pool lent 5 USDC for 0xf00d…f00d (borrow). [borrow 0xf00d…f00d]")
 }
 
+// TestWrapsByRouters: a swap of coin for as much of its wrapped form is told as wrapping, the other
+// way round as unwrapping, and any other amount as a trade.
+func TestWrapsByRouters(t *testing.T) {
+	f := func(name string, value int64, out, in int, back uint64, want string) {
+		t.Helper()
+		s := scene.New(&scene.Router, value, scene.Input("swap(address,uint256)", scene.Weth, 1000)).Known(scene.Router, "Router", "router", "1inch")
+		if out > 0 {
+			s.Transfer(scene.Weth, scene.User, scene.Router, out)
+		}
+		if in > 0 {
+			s.Transfer(scene.Weth, scene.Router, scene.User, in)
+		}
+		if back > 0 {
+			s.Call(scene.Router, scene.User, back, nil)
+		}
+		if got := scene.Held(t, name, s.Facts(t)).Summary; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	f("wrapped", 3_000_000_000, 0, 3_000_000_000, 0, "Wrapped 0.000000003 ETH to 0.000000003 WETH through 1inch")
+	f("unwrapped", 0, 3_000_000_000, 0, 3_000_000_000, "Unwrapped 0.000000003 WETH to 0.000000003 ETH through 1inch")
+	f("less came", 3_000_000_000, 0, 2_000_000_000, 0, "Swapped 0.000000003 ETH for 0.000000002 WETH on 1inch")
+	f("less came back", 0, 3_000_000_000, 0, 2_000_000_000, "Swapped 0.000000003 WETH for 0.000000002 ETH on 1inch")
+	f("only gave", 3_000_000_000, 0, 0, 0, "Called function 0xd004f0f7 of Router with 0.000000003 ETH; no tokens moved")
+}
+
 // TestCrossingsTold: chain, recipient and amount of what crosses to another chain.
 func TestCrossingsTold(t *testing.T) {
 	f := tells(t)

@@ -78,7 +78,9 @@ func (m *mixer) send(token, from, to common.Address, n int) {
 
 // act is what an account does by itself.
 func (m *mixer) act(who common.Address) {
-	switch m.r.IntN(6) {
+	switch m.r.IntN(7) {
+	case 6:
+		m.run(who, Friend, 0, nil, nil) // a call of nothing
 	case 0, 1:
 		m.send(pick(m, []common.Address{Usdc, Weth}), who, pick(m, []common.Address{Friend, Bot, Vault, sponsor}), pick(m, mixedAmounts[1:8]))
 	case 2:
@@ -138,11 +140,17 @@ func (m *mixer) bundle() {
 // safe is a transaction of a Safe, with or without the refund of its gas.
 func (m *mixer) safe() {
 	price, token, receiver := m.r.IntN(2), pick(m, []common.Address{{}, Usdc}), pick(m, []common.Address{{}, Friend})
+	target := pick(m, []common.Address{Usdc, Usdc, Friend, owned})
 	exec := Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
-		Usdc, 0, 320, 0, 0, 30000, price, token, receiver, 352, 0, 0)
+		target, 0, 320, 0, 0, 30000, price, token, receiver, 352, 0, 0)
 	m.begin(owned, 0, exec)
 	master := m.run(owned, Addr(0x5a11), 0, exec, func() {
 		m.in.Kind = trace.DelegateCall
+		if target != Usdc {
+			m.run(owned, target, 0, nil, nil) // a call of nothing
+			m.log(owned, "ExecutionSuccess(bytes32,uint256)", []any{1}, 65)
+			return
+		}
 		for range m.r.IntN(3) {
 			m.act(owned)
 		}
