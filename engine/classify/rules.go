@@ -393,7 +393,7 @@ func registered(a *facts.Case) *Opinion { return opine(a.Find(facts.ActName)) }
 func harvest(a *facts.Case) *Opinion {
 	n := strings.ToLower(a.Function)
 	for _, w := range []string{"harvest", "reinvest", "compound", "earn", "tend"} {
-		if n != "" && strings.HasPrefix(n, w) && len(facts.NotMinted(a.Out)) == 0 {
+		if strings.HasPrefix(n, w) && len(facts.NotMinted(a.Out)) == 0 {
 			return &Opinion{Act: facts.ActClaim, SubType: "harvest", Frames: []int{a.FrameIndex()}}
 		}
 	}
