@@ -149,6 +149,10 @@ func TestFlagsOfTheRest(t *testing.T) {
 	fake := scene.New(scene.At(scene.Bot), 0, nil2()).Facts(t)
 	fake.Flow.Fakes = []flow.Transfer{{Standard: flow.ERC20, Token: scene.Addr(77), From: scene.Friend, To: scene.User, Amount: big.NewInt(5)}}
 	f("an event without storage", fake, "fake_transfer_event")
+	imitated := scene.New(scene.At(scene.Bot), 0, nil2()).Facts(t)
+	imitated.Flow.Fakes = fake.Flow.Fakes
+	imitated.Tokens[scene.Addr(77)] = label.Token{Symbol: "USDC", Lookalike: "USDC"}
+	f("an event without storage of an imitation", imitated, "address_poisoning", "fake_transfer_event")
 	told := func(by int64) *facts.Input {
 		facts := scene.New(scene.At(scene.Bot), 0, nil2()).Facts(t)
 		facts.Flow.Checks = []flow.TokenCheck{{Token: scene.Addr(77), Match: flow.LogsDiffer, ByCalls: true, Holder: scene.User, ByLogs: big.NewInt(5), ByState: big.NewInt(by)}}
@@ -212,6 +216,20 @@ func TestSlippageInCommands(t *testing.T) {
 		}
 	}
 	f("v2, any output", execute([]byte{classify.CmdV2ExactIn}, words(scene.User, 5, 0, 160, 1, 0)), true)
+	bytesAndList := func(list []byte, params ...[]byte) []byte { return execute(list, params...)[4:] }
+	path := func(least int) []byte { return execute([]byte{0x10}, bytesAndList([]byte{7}, words(32, scene.Usdc, 128, 5, least, 0))) }
+	f("v4 along a path, any output", path(1), true)
+	f("v4 along a path, a least output", path(77), false)
+	single := func(least int) []byte {
+		return execute([]byte{0x10}, bytesAndList([]byte{6}, words(32, scene.Usdc, scene.Weth, 500, 10, 0, 1, 5, least, 288, 0)))
+	}
+	f("v4 in one pool, any output", single(1), true)
+	f("v4 in one pool, a least output", single(77), false)
+	taken := func(least int) []byte {
+		return execute([]byte{0x10}, bytesAndList([]byte{7, 15}, words(32, scene.Usdc, 128, 5, 0, 0), words(scene.Weth, least)))
+	}
+	f("v4, taken without a minimum", taken(0), true)
+	f("v4, taken with one", taken(77), false)
 	f("v3, any output", execute([]byte{classify.CmdV3ExactIn}, words(scene.User, 5, 1, 160, 1, 0)), true)
 	f("v3, a least output", execute([]byte{classify.CmdV3ExactIn}, words(scene.User, 5, 77, 160, 1, 0)), false)
 	f("any output, but a least payment", execute([]byte{classify.CmdV3ExactIn, classify.CmdUnwrap}, words(scene.User, 5, 0, 160, 1, 0), words(scene.User, 4)), false)
