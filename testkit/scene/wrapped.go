@@ -255,7 +255,8 @@ func (m *mixer) message() {
 	})
 	switch m.r.IntN(4) {
 	case 0:
-		m.log(crossApp, "OFTSent(bytes32,uint32,address,uint256,uint256)", []any{1, User}, pick(m, []int{30110, 30184, 40999}), 5_000000, 4_900000)
+		m.log(crossApp, "OFTSent(bytes32,uint32,address,uint256,uint256)", []any{1, User},
+			pick(m, []int{30110, 30184, 40999}), 5_000000, 4_900000)
 	case 1:
 		m.log(crossApp, "TransferSentToL2(uint256,address,uint256,uint256,uint256,address,uint256)",
 			[]any{10, pick(m, []common.Address{User, Friend}), 0}, 5_000000, 100000, 0, 0)
