@@ -10,15 +10,6 @@ import (
 	"txlens/testkit/scene"
 )
 
-// TestMixed holds the verdict on transactions in which several things happen.
-func TestMixed(t *testing.T) {
-	var b bytes.Buffer
-	for _, m := range append(scene.Mixed(t, 400), scene.Wrapped(t, 150)...) {
-		fmt.Fprintf(&b, "%s\n%s\n", m.Name, scene.Judge(m.Scene.Facts(t)).Decided())
-	}
-	golden.Compare(t, "testdata/mixed.txt", b.Bytes())
-}
-
 // usual finds the lines of a verdict that are alike for all acts.
 var usual = regexp.MustCompile(`(?m)^  (because|roles|out|in) .*\n`)
 

@@ -217,7 +217,9 @@ func TestSlippageInCommands(t *testing.T) {
 	}
 	f("v2, any output", execute([]byte{classify.CmdV2ExactIn}, words(scene.User, 5, 0, 160, 1, 0)), true)
 	bytesAndList := func(list []byte, params ...[]byte) []byte { return execute(list, params...)[4:] }
-	path := func(least int) []byte { return execute([]byte{0x10}, bytesAndList([]byte{7}, words(32, scene.Usdc, 128, 5, least, 0))) }
+	path := func(least int) []byte {
+		return execute([]byte{0x10}, bytesAndList([]byte{7}, words(32, scene.Usdc, 128, 5, least, 0)))
+	}
 	f("v4 along a path, any output", path(1), true)
 	f("v4 along a path, a least output", path(77), false)
 	single := func(least int) []byte {

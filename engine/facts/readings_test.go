@@ -39,15 +39,6 @@ func TestActs(t *testing.T) {
 	golden.Compare(t, "testdata/acts.txt", b.Bytes())
 }
 
-// TestMixed holds the reading of transactions in which several things happen.
-func TestMixed(t *testing.T) {
-	var b bytes.Buffer
-	for _, m := range append(scene.Mixed(t, 150), scene.Wrapped(t, 150)...) {
-		fmt.Fprintf(&b, "%s\n%s\n", m.Name, without(scene.Reading(facts.Read(m.Scene.Facts(t))), []string{"HasTo: ", "Frame: ", "Entry: "}))
-	}
-	golden.Compare(t, "testdata/mixed.txt", b.Bytes())
-}
-
 // TestSpecimens holds the reading of the exploits and twins that the checks are tested with, which
 // ran on a node.
 func TestSpecimens(t *testing.T) {

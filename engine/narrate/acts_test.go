@@ -18,13 +18,3 @@ func TestActs(t *testing.T) {
 	}
 	golden.Compare(t, "testdata/acts.txt", b.Bytes())
 }
-
-// TestMixed holds the text of transactions in which several things happen.
-func TestMixed(t *testing.T) {
-	var b bytes.Buffer
-	for _, m := range append(scene.Mixed(t, 250), scene.Wrapped(t, 150)...) {
-		j := scene.Judge(m.Scene.Facts(t))
-		fmt.Fprintf(&b, "%s\n%s\n", m.Name, j.Told())
-	}
-	golden.Compare(t, "testdata/mixed.txt", b.Bytes())
-}
