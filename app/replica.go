@@ -29,8 +29,10 @@ type replica struct {
 // startReplica starts to answer at the listeners of the server.
 func (s *Server) startReplica(d *door) *replica {
 	r := &replica{
-		proxy: forward.New(forward.Options{MaxConns: s.o.MaxConns, Repeatable: transport.Repeatable, Log: s.o.Log}),
-		log:   s.o.Log, listen: d.Addr(), ended: make(chan struct{}),
+		proxy: forward.New(forward.Options{
+			MaxConns: s.o.MaxConns, Repeatable: transport.Repeatable, Header: transport.OwnHeader(s.o.BaseURL), Log: s.o.Log,
+		}),
+		log: s.o.Log, listen: d.Addr(), ended: make(chan struct{}),
 	}
 	go func() {
 		defer close(r.ended)

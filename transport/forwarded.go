@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/mpp"
+	"txlens/transport/discovery"
 	"txlens/transport/forward"
 
 	"github.com/valyala/fasthttp"
@@ -57,4 +58,19 @@ func Repeatable(r *http.Request) bool {
 	first := r.Header.Values(mpp.HeaderAuthorization)
 	_, err := mpp.ParseHeaders(len(first), append(slices.Clone(first), r.Header.Values(mpp.HeaderPaymentAuthorization)...)...)
 	return err == nil
+}
+
+// OwnHeader returns what makes the headers that every answer of a server has, with a request id of its
+// own, for answers that are not those of a Server.
+func OwnHeader(base discovery.BaseURL) func() http.Header {
+	every := headersOfAll(base.Path())
+	return func() http.Header {
+		h := http.Header{}
+		for name, value := range every.All() {
+			h.Set(string(name), string(value))
+		}
+		id := newRequestID(time.Now())
+		h.Set(string(xRequestID), id.String())
+		return h
+	}
 }

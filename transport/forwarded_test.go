@@ -15,6 +15,7 @@ import (
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
+	"txlens/transport/discovery"
 	"txlens/transport/forward"
 )
 
@@ -124,4 +125,30 @@ func TestRepeatable(t *testing.T) {
 	f("POST", "/explain/async", paid, true)
 	f("POST", "/explain/async", "Bearer a", false)
 	f("POST", "/explain/async", "", false)
+}
+
+// TestOwnHeader: an answer that a server makes for another one has the headers of all answers.
+func TestOwnHeader(t *testing.T) {
+	base, err := discovery.ParseBaseURL("https://txlens.example/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, url := start(t, Config{BaseURL: base}, well)
+	resp, err := client(t).Get(url + "/health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	own, requestID := OwnHeader(base)(), string(xRequestID)
+	if again := OwnHeader(base)(); own.Get(requestID) == "" || own.Get(requestID) == again.Get(requestID) {
+		t.Errorf("ids %q and %q", own.Get(requestID), again.Get(requestID))
+	}
+	for name := range own {
+		if name != requestID && own.Get(name) != resp.Header.Get(name) || resp.Header.Get(name) == "" {
+			t.Errorf("%s: %q, the server has %q", name, own.Get(name), resp.Header.Get(name))
+		}
+	}
+	if len(own) < 6 {
+		t.Errorf("%v", own)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -35,7 +36,9 @@ type Options struct {
 	// Repeatable says whether a request may be sent again when a server broke off without an answer,
 	// because to do it twice has the effect of doing it once. nil: those without effect.
 	Repeatable func(r *http.Request) bool
-	Log        *slog.Logger // nil: nothing is logged
+	// Header, if not nil, returns the headers of an answer that the Proxy makes itself.
+	Header func() http.Header
+	Log    *slog.Logger // nil: nothing is logged
 }
 
 // Limits of requests, those of the server that answers them.
@@ -140,14 +143,14 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.forwarded(r) {
 		w.Header().Set(RefusedHeader, "not the owner")
-		refuse(w, http.StatusServiceUnavailable, "busy", "this server does not use the database, and passes no request on twice; try again soon")
+		p.refuse(w, http.StatusServiceUnavailable, "busy", "this server does not use the database, and passes no request on twice; try again soon")
 		return
 	}
 	r.Header.Del(Header)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			refuse(w, http.StatusRequestEntityTooLarge, "", "the body is too large; at most 65536 bytes are allowed")
+			p.refuse(w, http.StatusRequestEntityTooLarge, "", "the body is too large; at most 65536 bytes are allowed")
 			return
 		}
 		panic(http.ErrAbortHandler) // the client does not send it
@@ -175,11 +178,14 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 		p.o.Log.Warn("forward a request", "method", r.Method, "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)
 	}
-	refuse(w, http.StatusServiceUnavailable, "busy", errNoOwner.Error()+"; try again soon")
+	p.refuse(w, http.StatusServiceUnavailable, "busy", errNoOwner.Error()+"; try again soon")
 }
 
 // refuse answers as the server that would have answered does.
-func refuse(w http.ResponseWriter, status int, code, message string) {
+func (p *Proxy) refuse(w http.ResponseWriter, status int, code, message string) {
+	if p.o.Header != nil {
+		maps.Copy(w.Header(), p.o.Header())
+	}
 	body := `{"error":"` + message + `"}`
 	if code != "" {
 		body = `{"error":"` + message + `","code":"` + code + `"}`

@@ -206,10 +206,10 @@ func TestWaits(t *testing.T) {
 		w.Header().Set(RefusedHeader, "stopping")
 		w.WriteHeader(503)
 	}))
-	p := New(Options{Wait: time.Millisecond})
+	p := New(Options{Wait: time.Millisecond, Header: func() http.Header { return http.Header{"X-Service-Version": {"1"}} }})
 	p.SetOwner(unreached(t))
 	resp, text := ask(t, "POST", serve(t, p), "", nil)
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(text, `"code":"busy"`) {
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || resp.Header.Get("X-Service-Version") != "1" || !strings.Contains(text, `"code":"busy"`) {
 		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, text)
 	}
 }
