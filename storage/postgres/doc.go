@@ -12,6 +12,9 @@
 // commit waits, as it does for a synchronous standby that is away. Open waits for a lease that
 // another process holds. Release gives it back early.
 //
+// Rows of channels, bills and jobs also name the epoch and the process that wrote them last, and are
+// replaced only by the same process or under a later lease.
+//
 // A process does not wait longer for the database than its lease lasts by its own monotonic clock:
 // then all its reads and writes are api.ErrStoreAway, until it can renew the lease. It tries more often
 // than another process takes a lease that has ended, so it keeps the lease over an outage.

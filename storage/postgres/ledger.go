@@ -16,7 +16,7 @@ import (
 
 // Commit writes entries, all or none, and returns when they are committed.
 func (s *Store) Commit(entries ...channel.Entry) error {
-	all, err := statementsOf(entries)
+	all, err := s.statementsOf(entries)
 	if err == nil && len(all) > 0 {
 		err = s.apply(0, all...)
 	}
@@ -28,7 +28,7 @@ func (s *Store) Commit(entries ...channel.Entry) error {
 
 // CommitThen is Commit without waiting.
 func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
-	all, err := statementsOf(entries)
+	all, err := s.statementsOf(entries)
 	if err != nil {
 		go then(fmt.Errorf("write ledger: %w", err))
 		return
@@ -36,20 +36,21 @@ func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
 	s.applyThen(then, all...)
 }
 
+var putBill = `INSERT INTO bills (id, payer, channel, collected, price, final, epoch, writer) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)` +
+	guarded("bills", `payer = excluded.payer, channel = excluded.channel, collected = excluded.collected,
+		price = excluded.price, final = excluded.final`)
+
 const (
-	putBill = `INSERT INTO bills (id, payer, channel, collected, price, final) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (id) DO UPDATE SET payer = excluded.payer, channel = excluded.channel, collected = excluded.collected,
-		price = excluded.price, final = excluded.final`
 	putTicket = `INSERT INTO tickets (key, bill, charged) VALUES ($1, $2, $3)
 		ON CONFLICT (key) DO UPDATE SET bill = excluded.bill, charged = excluded.charged`
 	putIntent = `INSERT INTO intents (id, document) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET document = excluded.document`
 )
 
-func statementsOf(entries []channel.Entry) (all []statement, err error) {
+func (s *Store) statementsOf(entries []channel.Entry) (all []statement, err error) {
 	add := func(sql string, args ...any) { all = append(all, statement{sql: sql, args: args}) }
 	for _, e := range entries {
 		if e.Channel != nil {
-			add(putChannel, channelArgs(e.Channel)...)
+			all = append(all, s.put(putChannel, channelArgs(e.Channel)...))
 		}
 		if e.Forget != nil {
 			add(`DELETE FROM channels WHERE id = $1 AND status < 4`, e.Forget[:])
@@ -58,7 +59,7 @@ func statementsOf(entries []channel.Entry) (all []statement, err error) {
 			if err := checkID(b.ID); err != nil {
 				return nil, err
 			}
-			add(putBill, b.ID, b.Payer[:], b.Channel[:], b.Collected.String(), b.Price.String(), b.Final)
+			all = append(all, s.put(putBill, b.ID, b.Payer[:], b.Channel[:], b.Collected.String(), b.Price.String(), b.Final))
 		}
 		for _, t := range []*channel.Ticket{e.Ticket, e.Request} {
 			if t == nil {
@@ -115,8 +116,9 @@ var putChannel, selectChannel = func() (put, sel string) {
 		}
 		cols = append(cols, c)
 	}
-	put = "INSERT INTO channels (" + strings.Join(channelColumns, ", ") + ") VALUES (" + strings.Join(values, ", ") +
-		") ON CONFLICT (id) DO UPDATE SET " + strings.Join(sets, ", ")
+	n := len(values)
+	put = "INSERT INTO channels (" + strings.Join(channelColumns, ", ") + ", epoch, writer) VALUES (" + strings.Join(values, ", ") +
+		", $" + strconv.Itoa(n+1) + ", $" + strconv.Itoa(n+2) + ")" + guarded("channels", strings.Join(sets, ", "))
 	return put, "SELECT " + strings.Join(cols, ", ") + " FROM channels "
 }()
 

@@ -152,6 +152,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		err = migrate(ctx, s.writer)
 	}
 	if err == nil {
+		err = s.raiseEpoch(ctx)
+	}
+	if err == nil {
 		s.key, err = s.announce(ctx)
 	}
 	if err != nil {
@@ -293,7 +296,7 @@ func connect(ctx context.Context, url, session string, size int32, settings ...s
 var migrations embed.FS
 
 // lastMigration is the version of the schema that this program uses.
-const lastMigration = 5
+const lastMigration = 6
 
 // migrate applies the migrations that the database does not have. Two processes that start at
 // the same time both try: the primary key of schema_versions lets one of them commit.
@@ -324,8 +327,9 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // noteOldest is the name of the note with the oldest version of the schema whose programs can use
-// a newer one. A migration that only adds what they leave alone writes it, so that a program can
-// come back after a newer one; without it the newer schema is refused.
+// a newer one. A migration that only adds what they leave alone writes it, unless it is there with a
+// higher version, so that a program can come back after a newer one. Another migration deletes it:
+// without it the newer schema is refused.
 const noteOldest = "oldest program"
 
 // schemaVersion returns the number of migrations that were applied, or ErrNewer.

@@ -144,11 +144,10 @@ func (s *Store) unpack(body []byte, lengths ...int64) ([][]byte, error) {
 	return parts, nil
 }
 
-const putJob = `INSERT INTO jobs (id, status, attempts, request, error, error_code, result_length, html_length, body)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-	ON CONFLICT (id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, request = excluded.request,
-	error = excluded.error, error_code = excluded.error_code, result_length = excluded.result_length,
-	html_length = excluded.html_length, body = excluded.body`
+var putJob = `INSERT INTO jobs (id, status, attempts, request, error, error_code, result_length, html_length, body, epoch, writer)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)` +
+	guarded("jobs", `status = excluded.status, attempts = excluded.attempts, request = excluded.request, error = excluded.error,
+	error_code = excluded.error_code, result_length = excluded.result_length, html_length = excluded.html_length, body = excluded.body`)
 
 // PutJobs creates or replaces jobs, all or none.
 func (s *Store) PutJobs(rows ...job.Row) error {
@@ -167,9 +166,8 @@ func (s *Store) PutJobs(rows ...job.Row) error {
 			return fmt.Errorf("store job %s: %w", row.ID, err)
 		}
 		size += len(body)
-		all = append(all, statement{sql: putJob, args: []any{
-			row.ID, string(row.Status), row.Attempts, request, []byte(row.Error), row.ErrorCode, len(row.Result), len(row.HTML), body,
-		}})
+		all = append(all, s.put(putJob, row.ID, string(row.Status), row.Attempts, request, []byte(row.Error), row.ErrorCode,
+			len(row.Result), len(row.HTML), body))
 	}
 	if err := s.apply(size, all...); err != nil {
 		return fmt.Errorf("store job: %w", err)

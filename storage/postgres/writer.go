@@ -167,6 +167,8 @@ func (s *Store) commit(group []write) (err error) {
 			if failed := s.renew(); errors.Is(failed, ErrLeaseLost) || failed != nil && !isOutage(failed) {
 				return failed
 			}
+		case errors.Is(err, ErrLeaseLost):
+			return err
 		case isSerializationFailure(err):
 			s.conflicts.Add(1)
 		case isOutage(err):

@@ -143,7 +143,8 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.forwarded(r) {
 		w.Header().Set(RefusedHeader, "not the owner")
-		p.refuse(w, http.StatusServiceUnavailable, "busy", "this server does not use the database, and passes no request on twice; try again soon")
+		p.refuse(w, http.StatusServiceUnavailable, "busy",
+			"this server does not use the database, and passes no request on twice; try again soon")
 		return
 	}
 	r.Header.Del(Header)
