@@ -122,7 +122,7 @@ func TestCutConnections(t *testing.T) {
 	p, url := through(t, create(t))
 	s := open(t, url, Options{ExpireEvery: -1})
 	id := recordid.New()
-	bill := channel.Bill{ID: id, Payer: common.Address{1}, Channel: common.Hash{2}}
+	bill := channel.Bill{ID: id, Payer: common.Address{1}}
 	if err := errors.Join(s.Commit(channel.Entry{Bill: &bill}), s.PutJobs(job.Row{ID: id, Status: api.JobPending})); err != nil {
 		t.Fatal(err)
 	}

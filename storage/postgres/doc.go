@@ -1,5 +1,4 @@
-// Package postgres is a store in PostgreSQL 14 or later, or in a database that speaks its
-// protocol and dialect, such as CockroachDB.
+// Package postgres is a store in PostgreSQL 14 or later.
 //
 // # One writer
 //
@@ -13,7 +12,8 @@
 // another process holds. Release gives it back early.
 //
 // Rows of channels, bills and jobs also name the epoch and the process that wrote them last, and are
-// replaced only by the same process or under a later lease.
+// replaced only by the same process or under a later lease. Triggers refuse rows that no event leads
+// to, such as more spent than accepted.
 //
 // A process does not wait longer for the database than its lease lasts by its own monotonic clock:
 // then all its reads and writes are api.ErrStoreAway, until it can renew the lease. It tries more often

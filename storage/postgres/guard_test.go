@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,7 +25,7 @@ func TestGuardedRows(t *testing.T) {
 	bill := channel.Bill{ID: recordid.New(), Channel: id}
 	pending := job.Row{ID: recordid.New(), Status: api.JobPending}
 	put := func(by *Store, spent uint64) map[string][]statement {
-		row := &session.Channel{ID: id, Status: session.Active, Spent: tempo.AmountFrom(spent)}
+		row := &session.Channel{ID: id, Status: session.Active, Deposit: tempo.AmountFrom(9), Spent: tempo.AmountFrom(spent)}
 		row.Highest.Cumulative = row.Spent
 		bill.Collected = row.Spent
 		charged, err := by.statementsOf([]channel.Entry{{Channel: row}})
@@ -33,7 +34,7 @@ func TestGuardedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		return map[string][]statement{
-			"channels": charged, "bills": billed,
+			"channels": charged, "bills": append(slices.Clone(charged), billed...),
 			"jobs": {by.put(putJob, pending.ID, string(api.JobRunning), int64(spent), []byte("{}"), []byte{}, "", 0, 0, []byte{})},
 		}
 	}

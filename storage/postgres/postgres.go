@@ -199,7 +199,11 @@ func (s *Store) reachOnce(ctx context.Context, url string) (err error) {
 	if s.pool, err = connect(ctx, url, s.session, PoolSize); err != nil {
 		return err
 	}
-	if s.writer, err = connect(ctx, url, s.session, writerSize); err != nil {
+	var copying []setting
+	if s.options.Command {
+		copying = []setting{{"txlens.copying", "on"}} // rows come as they are in another store
+	}
+	if s.writer, err = connect(ctx, url, s.session, writerSize, copying...); err != nil {
 		return err
 	}
 	// A renewal need not reach a standby: a primary without it lets another process take the lease

@@ -277,7 +277,8 @@ func TestStandbyAway(t *testing.T) {
 
 // TestConstraints: the database refuses rows that the program must never write.
 func TestConstraints(t *testing.T) {
-	s := open(t, create(t), Options{})
+	name := create(t)
+	s := open(t, name, Options{})
 	f := func(sql, constraint string) {
 		t.Helper()
 		if _, err := s.pool.Exec(context.Background(), sql); err == nil || !strings.Contains(err.Error(), constraint) {
@@ -301,8 +302,46 @@ func TestConstraints(t *testing.T) {
 	}
 	f(insert(1, 2, 0, 0), "credit_is_part_of_spent")
 	f(insert(1, 1, 1, 2), "settleable_is_accepted")
-	if _, err := s.pool.Exec(context.Background(), insert(1, 1, 1, 1)); err != nil {
-		t.Error(err)
+	f(insert(1, 1, 0, 0), "new_spent_is_accepted")
+	f(insert(1, 1, 1, 1), "new_highest_is_deposited")
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := s.pool.Exec(context.Background(), sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	exec(insert(0, 0, 0, 0))
+	set := func(sets string) string { return `UPDATE channels SET ` + sets }
+	f(set(`spent = 1`), "spent_is_accepted")
+	f(set(`highest = 1`), "highest_is_deposited")
+	f(set(`settled = 1`), "settled_is_deposited")
+	exec(set(`deposit = 5, highest = 5, spent = 5, settled = 5`))
+	exec(set(`deposit = 4, seen_at = 1`)) // a reorganisation has removed a top-up
+	exec(set(`seen_at = 2, spent = 4`))
+	f(set(`highest = 6`), "highest_is_deposited")
+	f(set(`spent = 6`), "spent_is_accepted")
+	f(set(`settled = 8`), "settled_is_deposited")
+	exec(set(`deposit = 9, settled = 8, spent = 8`)) // a restored ledger learns what the chain has paid out
+	f(`INSERT INTO bills VALUES ('`+id+`', decode(repeat('01', 20), 'hex'), decode(repeat('01', 32), 'hex'), 0, 0, true)`, "bill_has_channel")
+	bill := func(collected, price int, final bool) string {
+		return fmt.Sprintf(`INSERT INTO bills VALUES ('%s', decode(repeat('01', 20), 'hex'), decode(repeat('00', 32), 'hex'), %d, %d, %t)`,
+			recordid.New(), collected, price, final)
+	}
+	f(bill(5, 1, true), "new_collected_is_priced")
+	exec(bill(5, 1, false))
+	exec(`UPDATE bills SET collected = 6`) // the price is not known yet
+	f(`UPDATE bills SET final = true, collected = 7`, "collected_is_priced")
+	exec(`UPDATE bills SET final = true`) // what could not be given back
+	exec(`UPDATE bills SET collected = 1`)
+	exec(`DELETE FROM channels`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copying := open(t, name, Options{Command: true}) // rows come as they are
+	for _, sql := range []string{insert(1, 1, 0, 0), bill(5, 1, true)} {
+		if _, err := copying.writer.Exec(context.Background(), sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
 	}
 }
 
@@ -350,6 +389,7 @@ func TestMigration(t *testing.T) {
 	for _, table := range []string{"channels", "bills", "jobs"} {
 		exec(`ALTER TABLE ` + table + ` DROP COLUMN epoch, DROP COLUMN writer`)
 	}
+	exec(`DROP FUNCTION refuse_row CASCADE; DROP FUNCTION refuse_bill CASCADE`)
 	if _, err := Open(ctx, name, Options{LeaseWait: 300 * time.Millisecond}); !errors.Is(err, ErrLeased) {
 		t.Errorf("who waits: %v", err)
 	}

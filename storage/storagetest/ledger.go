@@ -170,7 +170,8 @@ func testBills(f *fixture) {
 		ID: f.id(), Payer: common.Address{1}, Channel: common.Hash{2}, Collected: units(3), Price: tempo.MaxAmount, Final: true,
 	}
 	bare := channel.Bill{ID: f.id()}
-	f.no(f.Commit(channel.Entry{Bill: &bill}, channel.Entry{Bill: &bare}))
+	row := session.Channel{ID: bill.Channel, Status: session.Active}
+	f.no(f.Commit(channel.Entry{Bill: &bill}, channel.Entry{Bill: &bare}, channel.Entry{Channel: &row}))
 	f.twice(func() {
 		f.Helper()
 		for _, want := range []channel.Bill{bill, bare} {
@@ -191,7 +192,9 @@ func testDebts(f *fixture) {
 	var want []channel.Bill
 	put := func(payer common.Address, price, collected uint64, final bool) channel.Bill {
 		f.Helper()
-		b := channel.Bill{ID: f.id(), Payer: payer, Price: units(price), Collected: units(collected), Final: final}
+		b := channel.Bill{ID: f.id(), Payer: payer, Price: units(price), Collected: units(collected)}
+		f.no(f.Commit(channel.Entry{Bill: &b})) // what was collected before the price is known may be above it
+		b.Final = final
 		f.no(f.Commit(channel.Entry{Bill: &b}))
 		return b
 	}

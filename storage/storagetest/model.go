@@ -65,10 +65,10 @@ func (f *fixture) randomEntry(bills, intents []string) (e channel.Entry) {
 	}
 	if f.rnd.IntN(2) == 0 {
 		id := pick(bills)
+		price := f.rnd.Uint64N(3)
 		e.Bill = &channel.Bill{
-			ID: id, Payer: common.Address{1 + id[len(id)-1]%2}, Price: units(f.rnd.Uint64N(3)),
-			Collected: units(f.rnd.Uint64N(3)), Final: id[len(id)-2]%2 == 0, // which does not change
-
+			ID: id, Payer: common.Address{1 + id[len(id)-1]%2}, Price: units(price),
+			Collected: units(f.rnd.Uint64N(price + 1)), Final: id[len(id)-2]%2 == 0, // which does not change
 		}
 	}
 	switch f.rnd.IntN(4) {
