@@ -28,7 +28,7 @@ var _ = register(&Check{
 func (l *inspection) fakeInput() (out []match) {
 	for i, x := range l.f.Tree.Frames {
 		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !l.f.Live(i) || !l.f.Tool(x.To) ||
-			l.f.InAttackerCluster(x.From) || len(x.Input) < 4 ||
+			l.f.InAttackerCluster(x.From) ||
 			!evmsig.AssetFunctions[evmsig.Called(x.Input)] ||
 			l.traded(x.To) {
 			continue

@@ -103,10 +103,7 @@ func (l *inspection) quoteBefore(pool common.Address, topic common.Hash) quote {
 	if topic == evmsig.TopicSwapV3 {
 		slot = common.Hash{}
 	}
-	pre, _, ok := l.slotOf(pool, slot)
-	if !ok {
-		return quote{}
-	}
+	pre, _, _ := l.slotOf(pool, slot)
 	n := pre.Big()
 	if topic == evmsig.TopicSwapV3 {
 		return squared(new(big.Int).And(n, mask(160)))

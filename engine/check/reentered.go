@@ -31,19 +31,19 @@ type reentry struct {
 	victim                 common.Address
 }
 
-// known is whether the callback is of the kinds by which re-entry is known to happen: plain
+// knownKind reports whether the callback is of the kinds by which re-entry is known to happen: plain
 // coin, a hook of a token, or a function of a token.
 func (l *inspection) knownKind(callback int) bool {
 	x := l.frame(callback)
 	sel := evmsig.Called(x.Input)
-	return len(x.Input) == 0 && !x.Value.IsZero() || len(x.Input) >= 4 && (evmsig.TokenHooks[sel] || evmsig.AssetFunctions[sel])
+	return len(x.Input) == 0 && !x.Value.IsZero() || evmsig.TokenHooks[sel] || evmsig.AssetFunctions[sel]
 }
 
 // callbackAround is the innermost call by an outsider to a tool around a frame; -1 for
 // none.
 func (l *inspection) callbackAround(i int) int {
 	for x := l.frame(i).Parent; x != nil; x = x.Parent {
-		if x.Kind == trace.Call && l.f.Tool(x.To) && x.Parent != nil && !l.f.Member(x.From) {
+		if x.Kind == trace.Call && l.f.Tool(x.To) && !l.f.Member(x.From) {
 			return x.Index
 		}
 	}
@@ -90,8 +90,7 @@ func (l *inspection) reenter() (out []match) {
 		return nil
 	}
 	for _, r := range l.reentries() {
-		if !l.knownKind(r.callback) && l.f.Loses(r.victim) == nil ||
-			evmsig.Callbacks[evmsig.Called(l.frame(r.callback).Input)] && l.f.Loses(r.victim) == nil {
+		if !l.knownKind(r.callback) && l.f.Loses(r.victim) == nil {
 			continue
 		}
 		if slices.ContainsFunc(out, func(h match) bool { return h.faulty == r.victim }) {
@@ -119,7 +118,7 @@ func (l *inspection) reenterOther() (out []match) {
 	}
 	for i := range l.f.ExternalCalls {
 		d := &l.f.ExternalCalls[i]
-		if l.passive(d) || len(l.f.Taken(i)) == 0 || d.Into >= 0 {
+		if l.passive(d) || len(l.f.Taken(i)) == 0 {
 			continue
 		}
 		cb := l.callbackAround(d.Frame)
@@ -155,13 +154,13 @@ func (l *inspection) common(one, other int) common.Address {
 	called := map[common.Address]bool{}
 	x, y := l.frame(one).To, l.frame(other).To
 	for i := one; i < l.f.End[one]; i++ {
-		if f := l.frame(i); f.From == x && i > one && (f.Kind == trace.Call || f.Kind == trace.StaticCall) {
+		if f := l.frame(i); f.From == x && (f.Kind == trace.Call || f.Kind == trace.StaticCall) {
 			called[f.To] = true
 		}
 	}
 	for i := other; i < l.f.End[other]; i++ {
 		f := l.frame(i)
-		if f.From == y && i > other && called[f.To] && f.To != x && f.To != y && !l.f.InAttackerCluster(f.To) && !l.token(f.To) &&
+		if f.From == y && called[f.To] && f.To != x && f.To != y && !l.f.InAttackerCluster(f.To) && !l.token(f.To) &&
 			(f.Kind == trace.Call || f.Kind == trace.StaticCall) {
 			return f.To
 		}
@@ -171,7 +170,5 @@ func (l *inspection) common(one, other int) common.Address {
 
 // token reports whether an account moved as a token here.
 func (l *inspection) token(who common.Address) bool {
-	return who != (common.Address{}) &&
-		(slices.ContainsFunc(l.f.Moves, func(m facts.Move) bool { return m.Key.Token == who && m.Key != (facts.Key{}) }) ||
-			who == l.wrapped())
+	return who == l.wrapped() || slices.ContainsFunc(l.f.Moves, func(m facts.Move) bool { return m.Key.Token == who })
 }

@@ -173,7 +173,7 @@ func (l *inspection) booked(net *big.Int, k flow.TokenKey) bool {
 		return false
 	}
 	for a := range l.Diff.Pre {
-		if a == k.Token && a != (common.Address{}) {
+		if a == k.Token { // the coin is of no contract
 			continue
 		}
 		for _, s := range l.changed(a) {
