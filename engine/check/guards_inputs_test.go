@@ -181,6 +181,24 @@ func TestClonesWithoutLosers(t *testing.T) {
 	f("x", attackBy(lent(5000, 5000, all(clone(5), lost, call("bank", "spend_1()", take("dai", "tool", "bank", 5000)))...))) // a loser is enough
 }
 
+// TestDecidedWithoutLosers: what decides is no finding where nobody lost anything, but unusual all the
+// same.
+func TestDecidedWithoutLosers(t *testing.T) {
+	f := func(findings int, unusual verdict.Form, inside ...*trace.Frame) {
+		t.Helper()
+		parts := times(5, func(i int) *trace.Frame { return creates("part" + string(rune('a'+i))) })
+		r := built(attackBy(lent(5000, 5000, all(parts, inside)...))).Triage
+		if len(r.Findings) != findings || r.Unusual.Form != unusual || verdict.Flagged(r.Flags, verdict.UnearnedGain) != (unusual != 0) {
+			t.Errorf("%d findings, unusual %v, flags %v; want %d and %v", len(r.Findings), r.Unusual, names(r.Flags), findings, unusual)
+		}
+	}
+	made := moved(call("mkr", "make_1()"), "zero", "tool", 5000)
+	f(0, verdict.UnusualGain, made)
+	f(1, 0, call("vault", "give_1()", pay("mkr", "tool", 5000)))
+	f(1, 0, made, call("vault", "give_1()", pay("usd", "tool", 500)))
+	f(0, 0)
+}
+
 // TestFakeInputWithoutLosers: with a gain and nobody who lost, a fake address is none.
 func TestFakeInputWithoutLosers(t *testing.T) {
 	f := fire(t, "fake_input")

@@ -41,11 +41,12 @@ func (l *inspection) fired() (out []Fired) {
 	return out
 }
 
-// cause is the match that names the cause: the first that decides alone.
+// cause is the match that names the cause: the first that decides alone. Where nobody lost anything
+// there is no finding, and what decides is as unusual as the rest.
 func (l *inspection) cause() *match {
 	for i := range l.matches {
-		if l.matches[i].grade == decisive {
-			return &l.matches[i]
+		if h := &l.matches[i]; h.grade == decisive && len(l.victims(h)) > 0 {
+			return h
 		}
 	}
 	return nil
@@ -57,11 +58,7 @@ func (l *inspection) outcome() []verdict.Finding {
 	if h == nil || slices.ContainsFunc(l.found, func(f verdict.Finding) bool { return exploits(&f) }) {
 		return nil
 	}
-	victims := l.victims(h)
-	if len(victims) == 0 {
-		return nil
-	}
-	return []verdict.Finding{l.finding(h, victims)}
+	return []verdict.Finding{l.finding(h, l.victims(h))}
 }
 
 // flagLoan raises the flag of a loan that the movements show and no event tells of.
