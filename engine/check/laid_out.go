@@ -47,7 +47,7 @@ func (l *inspection) dealings() *verdict.Dealings {
 	}
 	for i := range l.matches {
 		for _, v := range l.matches[i].victims {
-			if !seen[v] && !l.f.InAttackerCluster(v) && len(out.Lost) < maxLaidSide {
+			if !seen[v] && !l.f.InAttackerCluster(v) {
 				seen[v] = true
 				out.Lost = l.holding(out.Lost, v)
 			}

@@ -37,7 +37,7 @@ func (l *inspection) absurdArgument() []match {
 		return nil
 	}
 	for i := 0; i < len(root.Input[4:])/32 && i < 64; i++ {
-		if n := evmsig.Uint(root.Input[4:], i); n != nil && n.Cmp(topBit) == 0 {
+		if n := evmsig.Uint(root.Input[4:], i); n.Cmp(topBit) == 0 {
 			return []match{
 				{
 					grade:    decisive,
@@ -57,7 +57,7 @@ func (l *inspection) absurdAmount() []match {
 	for i := range l.f.Moves {
 		m := &l.f.Moves[i]
 		if !facts.Fungible(m.Key) || m.Key == (facts.Key{}) || m.Amount.BitLen() < 128 ||
-			m.Amount.BitLen() == 256 && new(big.Int).Add(m.Amount, common.Big1).BitLen() == 257 ||
+			new(big.Int).Add(m.Amount, common.Big1).BitLen() == 257 ||
 			!l.f.Counts(m.Key) {
 			continue
 		}

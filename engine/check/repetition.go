@@ -37,7 +37,7 @@ func (l *inspection) sameCall() (out []match) {
 	var order []call
 	for i := range l.f.ExternalCalls {
 		d := &l.f.ExternalCalls[i]
-		if evmsig.TokenFunctions[d.Selector] || d.Into >= 0 || l.f.Liquidates(d.Frame) || len(l.f.Given(i)) > 0 || len(l.f.Taken(i)) == 0 {
+		if evmsig.TokenFunctions[d.Selector] || l.f.Liquidates(d.Frame) || len(l.f.Given(i)) > 0 || len(l.f.Taken(i)) == 0 {
 			continue
 		}
 		c := call{d.Target, string(l.callFrame(i).Input)}

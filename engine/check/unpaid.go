@@ -144,7 +144,7 @@ func (l *inspection) depositWithdraw() (out []match) {
 		}
 	}
 	for _, acc := range order {
-		if s := book[acc]; s.last >= 0 && exceeds(s.out, s.in, 102) {
+		if s := book[acc]; exceeds(s.out, s.in, 102) {
 			out = append(out, match{grade: decisive, category: api.AccountingError, faulty: acc.target, calls: []int{s.first, s.last},
 				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(s.out, s.in)}})
 		}
@@ -157,7 +157,7 @@ func (l *inspection) depositWithdraw() (out []match) {
 func (l *inspection) onlyAsset(call int) (k facts.Key, n *big.Int, ok bool) {
 	target := l.f.ExternalCalls[call].Target
 	for key, amount := range l.f.Passed(call) {
-		if amount.Sign() == 0 || key.Token == target && key != (facts.Key{}) || !l.f.Counts(key) {
+		if amount.Sign() == 0 || key.Token == target || !l.f.Counts(key) {
 			continue
 		}
 		if ok || !facts.Fungible(key) {
