@@ -46,6 +46,25 @@ func TestSignersAreNotAccused(t *testing.T) {
 	f(facts.ActorContract, false)
 }
 
+// TestFindingsAreKeptOnce: one finding a victim and cause, the first of them.
+func TestFindingsAreKeptOnce(t *testing.T) {
+	l := newInspection(&Input{Case: &facts.Case{Input: &facts.Input{Tree: &trace.Tree{}}}})
+	of := func(cause api.Category, victim byte) verdict.Finding {
+		return verdict.Finding{Facts: api.Finding{Category: cause, Victim: []api.Addr{{victim}}}}
+	}
+	f := func(want int, list ...verdict.Finding) {
+		t.Helper()
+		if got := l.order(list); len(got) != want {
+			t.Errorf("%d findings, want %d", len(got), want)
+		}
+	}
+	f(1, of(api.Reentrancy, 1))
+	f(1, of(api.Reentrancy, 1), of(api.Reentrancy, 1))
+	f(2, of(api.Reentrancy, 1), of(api.Reentrancy, 2))
+	f(2, of(api.Reentrancy, 1), of(api.AccessControl, 1))
+	f(2, of(api.Reentrancy, 1), of(api.AccessControl, 1), of(api.Reentrancy, 1))
+}
+
 // TestEvidenceOfLogs: the evidence of a transfer names its log, and its frame only where the trace
 // has logs.
 func TestEvidenceOfLogs(t *testing.T) {

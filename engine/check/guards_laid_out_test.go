@@ -3,6 +3,7 @@ package check_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"txlens/engine/assemble"
@@ -80,6 +81,18 @@ func TestPoisoningGuards(t *testing.T) {
 	f(true, own("batch_1(uint256)", word(common.Big1)))
 	f(false, own("batch_1(uint256)", word(topBit())))
 
+	// What the receipt tells by itself is said once.
+	none := []*trace.Frame{take("fake", "a", "x", 0), take("fake", "b", "y", 0), take("fake", "c", "z", 0)}
+	said := 0
+	for _, line := range built(attackBy(none...)).Result.Risks {
+		if strings.HasPrefix(line, verdict.AddressPoisoning.String()) {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("said %d times", said)
+	}
+
 	// Where no calls are known nobody can be told to have run no code.
 	ev := evidenceOf(batch())
 	ev.Tree = nil
@@ -107,12 +120,27 @@ func TestStateGuards(t *testing.T) {
 	f(true, balance, "dai", two)
 	f(false, balance, "usd", two) // of the first loser only
 
+	// An answer about one account explains nothing of another.
+	same := answer{balance, "dai", "", "", []int64{9000}}
+	rules := func(want bool, root *trace.Frame) {
+		t.Helper()
+		if got := allFired(withAnswers(root, "", same)); (got != "") != want {
+			t.Errorf("fired %q, want any %v", got, want)
+		}
+	}
+	rules(false, attackBy(all(give("farm", "dai"), fillers(3))...))
+	rules(true, two)
+
 	// A pair is what two fungible assets moved.
 	trade := func(in, out *trace.Frame) *trace.Frame {
 		return attackBy(all(lent(5000, 5000, call("pool", "give_1()", in, out), fillers(22)[0]), fillers(3))...)
 	}
 	f(true, reserves, "pool", trade(pay("dai", "tool", 5000), pay("mkr", "tool", 5000)))
-	f(false, reserves, "pool", trade(pay("dai", "tool", 5000), nft("apes", "pool", "tool", 7)))
+	for _, collection := range []string{"apes", "punks", "lure"} {
+		for _, token := range []string{"dai", "mkr", "gno"} {
+			f(false, reserves, "pool", trade(pay(token, "tool", 5000), nft(collection, "pool", "tool", 7)))
+		}
+	}
 	f(false, reserves, "pool", trade(pay("dai", "tool", 5000), pay("dai", "tool", 5)))
 
 	// Each answer counts for the asset of its place: the coin stands at the place of its wrapped token.

@@ -208,6 +208,8 @@ func TestPairOffStack(t *testing.T) {
 	f("x", attackBy(lent(5000, 5000, all(burn, win)...)))
 	f("", attackBy(burn))
 	f("", attackBy(all(call("pool", "skim_1()", pay("mkr", "burner", 4000)), win)...))
+	coin := call("weth", "burn_1(address)", "pool", call("weth", "transferFrom(address,address,uint256)", "pool", "burner", 4000))
+	f("", attackBy(all(coin, swapped("pool", "weth", 1000, "dai", 9000))...)) // the wrapped coin burns nothing of others
 }
 
 // TestLooseRules: rules that never decide.

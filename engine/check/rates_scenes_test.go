@@ -140,6 +140,20 @@ func TestInflatedShares(t *testing.T) {
 	f(robbed, own, gift, later("alice", 1101, 1), leaves(1600))
 	f("", own, gift, call("vault", "deposit(uint256,address)", 500, "alice", take("dai", "tool", "vault", 500)), leaves(1601)) // its own money
 	f("", own, gift, later("alice", 500, 0), call("queue", "back_1()", pay("dai", "alice", 500)), leaves(1600))                // she is paid back
+	silent := func(f *trace.Frame) *trace.Frame {                                                                              // a vault that tells by its shares alone
+		f = clone(f)
+		f.Logs = slices.DeleteFunc(f.Logs, func(g trace.Log) bool { return len(g.Data) > 32 })
+		return f
+	}
+	f(robbed, silent(own), gift, later("alice", 500, 0), leaves(1600))
+	f(robbed, own, gift, call("queue", "next_1()", silent(buys("alice", "alice", 1101, 1))), leaves(1600))
+	f("", own, gift, call("queue", "next_1()", silent(buys("alice", "alice", 500, 0))), leaves(1600)) // not known to be a purchase
+	other := buys("alice", "alice", 500, 0)
+	other.To, other.Children[0].Input = who("shop"), calldata("transferFrom(address,address,uint256)", "alice", "shop", 500)
+	for i := range other.Logs {
+		other.Logs[i].Address = other.To
+	}
+	f("", own, gift, call("queue", "next_1()", other), call("vault", "redeem(uint256)", 1, pay("dai", "tool", 1101))) // of another vault
 }
 
 // TestPaidTwice: a contract that was entered again paid twice what it had booked.
