@@ -180,7 +180,7 @@ func TestUnpaidGuards(t *testing.T) {
 	f("", attackBy(lent(5000, 5000, call("vault", "put_1()", take("dai", "tool", "vault", 1000)), call("vault", "get_1()", pay("dai", "tool", 3100))))) // nothing was traded
 	sell := swapped("other", "mkr", 7000, "dai", 3100)
 	f("", attackBy(lent(5000, 5000, all(buy, sell)...)))
-	f("", attackBy(lent(5000, 5000, all(buy, call("dai", "approve(address,uint256)", "x", 5), sell)...))) // only functions of tokens beside
+	f("", attackBy(lent(5000, 5000, all(buy, call("dai", "increaseAllowance(address,uint256)", "x", 5), sell)...))) // only functions of tokens beside
 	f("x", attackBy(lent(5000, 5000, all(buy, call("x", "y_1()"), sell)...)))
 	usd := call("lender", "lend_12()", pay("usd", "tool", 900000), call("tool", "onFlashLoan(address,address,uint256,uint256,bytes)", "tool", buy, turn, pay("usd", "lender", 900000)))
 	usd.Children[1].Children = all(buy, turn, pay("usd", "lender", 900000))
