@@ -87,7 +87,7 @@ func (r *replica) learn(o stores.Owner) {
 // takeOver has what still arrives on open connections answered at an address of this server.
 func (r *replica) takeOver(at *url.URL, key []byte) {
 	r.proxy.SetOwner(forward.Owner{Address: at, Key: key})
-	go r.proxy.Shutdown(context.Background())
+	r.proxy.Retire()
 }
 
 // close lets the requests end that were passed on, until ctx ends.

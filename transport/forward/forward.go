@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,9 +58,13 @@ type Proxy struct {
 	reverse *httputil.ReverseProxy
 	wire    *http.Transport
 
-	mu      sync.Mutex
-	owner   Owner
-	changed chan struct{} // closed when owner changes
+	retired atomic.Bool  // no connection is accepted
+	conns   atomic.Int64 // that are open
+
+	mu       sync.Mutex
+	listener net.Listener // nil: Serve was not called yet
+	owner    Owner
+	changed  chan struct{} // closed when owner changes
 }
 
 // New returns a Proxy that knows no owner yet.
@@ -97,7 +102,7 @@ func New(o Options) *Proxy {
 		ErrorLog:      slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	p.http = &http.Server{
-		Handler: p, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHead,
+		Handler: p, ConnState: p.count, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return p
@@ -121,26 +126,71 @@ func (p *Proxy) Owner() (Owner, <-chan struct{}) {
 	return p.owner, p.changed
 }
 
-// Serve answers connections of ln until Shutdown, then returns nil.
+// Serve answers connections of ln until Retire or Shutdown, then returns nil.
 func (p *Proxy) Serve(ln net.Listener) error {
-	if err := p.http.Serve(bounded(ln, p.o.MaxConns)); !errors.Is(err, http.ErrServerClosed) {
+	p.mu.Lock()
+	p.listener = ln
+	p.mu.Unlock()
+	if p.retired.Load() {
+		ln.Close()
+	}
+	if err := p.http.Serve(bounded(ln, p.o.MaxConns)); !errors.Is(err, http.ErrServerClosed) && !p.retired.Load() {
 		return err
 	}
 	return nil
 }
 
+// Retire closes the listener. Requests on open connections are still forwarded, and each connection
+// ends with its next answer: one that was closed at once might have a request on its way.
+func (p *Proxy) Retire() {
+	p.retired.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil {
+		p.listener.Close()
+	}
+}
+
 // Shutdown closes the listener and lets requests end until ctx ends; then it closes their
-// connections.
+// connections. Connections without a request have a moment for one.
 func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.Retire()
 	defer p.wire.CloseIdleConnections()
+	moment := time.NewTimer(idleMoment)
+	defer moment.Stop()
+	for waits := true; waits && p.conns.Load() > 0; {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-moment.C:
+			waits = false
+		case <-ctx.Done():
+			waits = false
+		}
+	}
 	if p.http.Shutdown(ctx) == nil {
 		return nil
 	}
 	return p.http.Close()
 }
 
+// idleMoment is how long Shutdown leaves connections open that have no request.
+const idleMoment = time.Second
+
+// count counts the connections that are open.
+func (p *Proxy) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		p.conns.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		p.conns.Add(-1)
+	}
+}
+
 // ServeHTTP forwards a request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.retired.Load() {
+		w.Header().Set("Connection", "close")
+	}
 	if p.forwarded(r) {
 		w.Header().Set(RefusedHeader, "not the owner")
 		p.refuse(w, http.StatusServiceUnavailable, "busy",

@@ -290,6 +290,50 @@ func TestOneHop(t *testing.T) {
 	}
 }
 
+// TestRetire: a proxy that accepts nothing more forwards what comes on the connections that are open,
+// and ends each with its next answer.
+func TestRetire(t *testing.T) {
+	p := New(Options{})
+	p.SetOwner(owner(t, func(w http.ResponseWriter, r *http.Request) {}))
+	address := strings.TrimPrefix(serve(t, p), "http://")
+	var conns []net.Conn
+	f := func(conn net.Conn, want bool) { // whether the connection ends
+		t.Helper()
+		io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != 200 || resp.Close != want {
+			t.Errorf("%d, close %t", resp.StatusCode, resp.Close)
+		}
+	}
+	for range 3 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		f(conn, false)
+		conns = append(conns, conn)
+	}
+	p.Retire()
+	f(conns[0], true)
+	if conn, err := net.Dial("tcp", address); err == nil {
+		conn.Close()
+		t.Error("it accepts connections")
+	}
+	ended := make(chan error)
+	go func() { ended <- p.Shutdown(t.Context()) }()
+	f(conns[1], true) // within a moment
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := conns[2].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a connection without a request: %v", err)
+	}
+}
+
 // TestBounds: a large body is refused before it is passed on, and connections are counted.
 func TestBounds(t *testing.T) {
 	p := New(Options{MaxConns: 1})
