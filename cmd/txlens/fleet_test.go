@@ -23,6 +23,7 @@ type balancer struct {
 
 	mu      sync.Mutex
 	servers []string
+	open    map[net.Conn]string // connections of clients, and their servers
 }
 
 func newBalancer(t *testing.T) *balancer {
@@ -31,7 +32,7 @@ func newBalancer(t *testing.T) *balancer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &balancer{ln: ln}
+	b := &balancer{ln: ln, open: map[net.Conn]string{}}
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -48,11 +49,16 @@ func newBalancer(t *testing.T) *balancer {
 
 func (b *balancer) base() string { return "http://" + b.ln.Addr().String() }
 
-// use says which servers there are.
+// use says which servers there are. Connections with others end.
 func (b *balancer) use(servers ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.servers = servers
+	for c, server := range b.open {
+		if !slices.Contains(servers, server) {
+			c.Close()
+		}
+	}
 }
 
 // pass connects a client with a server until one of them ends.
@@ -62,9 +68,14 @@ func (b *balancer) pass(client net.Conn) {
 	servers := slices.Clone(b.servers)
 	b.mu.Unlock()
 	for range servers {
-		server, err := net.Dial("tcp", servers[b.next.Add(1)%uint64(len(servers))])
+		at := servers[b.next.Add(1)%uint64(len(servers))]
+		server, err := net.Dial("tcp", at)
 		if err != nil {
 			continue
+		}
+		if !b.begin(client, at) {
+			server.Close()
+			return
 		}
 		var done sync.WaitGroup
 		done.Go(func() { io.Copy(server, client); server.(*net.TCPConn).CloseWrite() })
@@ -72,8 +83,22 @@ func (b *balancer) pass(client net.Conn) {
 		client.Close()
 		server.Close()
 		done.Wait()
+		b.mu.Lock()
+		delete(b.open, client)
+		b.mu.Unlock()
 		return
 	}
+}
+
+// begin notes a connection, unless its server is used no more.
+func (b *balancer) begin(client net.Conn, server string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(b.servers, server) {
+		return false
+	}
+	b.open[client] = server
+	return true
 }
 
 // listensAt finds where a server listens that waits for its database.

@@ -47,6 +47,10 @@ type spender struct {
 	answered                     atomic.Int64 // requests that were paid for and answered
 	asked                        int
 	bought, jobs, topUps, closes int
+
+	answers []string        // where each run and job is found that was acknowledged
+	waits   []time.Duration // between one success and the next
+	refused map[string]int  // other outcomes
 }
 
 func (s *spender) client(base string) *client.Client {
@@ -64,12 +68,17 @@ func (s *spender) client(base string) *client.Client {
 func (s *spender) spend(ctx context.Context, base string) {
 	c := s.client(base)
 	defer c.Close()
-	for ctx.Err() == nil {
+	for last := time.Now(); ctx.Err() == nil; {
 		paid, err := s.once(ctx, c)
 		s.note(c.Channels(), paid)
 		if err != nil {
+			s.refused[err.Error()]++
 			time.Sleep(time.Millisecond) // most likely it was killed
+			continue
 		}
+		now := time.Now()
+		s.waits = append(s.waits, now.Sub(last))
+		last = now
 	}
 }
 
@@ -93,8 +102,9 @@ func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err er
 		}
 		return false, err
 	case n < 8:
-		_, err := c.ExplainJob(ctx, req, 20*time.Millisecond, nil)
+		a, err := c.ExplainJob(ctx, req, 20*time.Millisecond, nil)
 		if err == nil {
+			s.answers = append(s.answers, "/result/"+a.JobID)
 			s.jobs++
 			s.answered.Add(1)
 		}
@@ -102,6 +112,7 @@ func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err er
 	}
 	a, err := c.Explain(ctx, req, nil)
 	if err == nil {
+		s.answers = append(s.answers, "/explain/run/"+a.RequestID)
 		s.bought++
 		s.answered.Add(1)
 	}
@@ -189,7 +200,7 @@ func newSpenders(t *testing.T, n int, chain *sandbox.Chain, rpc, tx string, seed
 		}
 		payers = append(payers, &spender{
 			t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: tx,
-			told: map[common.Hash]*acknowledged{}, rnd: dice.Stream(seed, uint64(i)+1),
+			told: map[common.Hash]*acknowledged{}, refused: map[string]int{}, rnd: dice.Stream(seed, uint64(i)+1),
 		})
 	}
 	return payers

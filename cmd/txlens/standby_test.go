@@ -1,121 +1,18 @@
 package main
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"txlens/app"
-	"txlens/engine/mpp/sandbox"
-	"txlens/internal/dice"
 	"txlens/testkit/pgtest"
 	"txlens/testkit/service"
-	"txlens/testkit/size"
 )
-
-// pair is a server that sells and another one that waits and passes requests on, behind a load
-// balancer, on a PostgreSQL with a standby of its own.
-type pair struct {
-	t             *testing.T
-	entry         *balancer
-	flags         []string
-	folder        map[*serverProcess]string
-	serving, next *serverProcess
-}
-
-// launch starts a server, which serves or waits.
-func (p *pair) launch() *serverProcess {
-	data := p.t.TempDir()
-	s := launch(p.t, program(p.t, append(slices.Clone(p.flags), "--data", data)...))
-	p.folder[s] = data
-	return s
-}
-
-// promote waits until the standby serves, checks what it knows, and starts another standby.
-func (p *pair) promote(payers []*spender) {
-	p.t.Helper()
-	if !p.next.serves() {
-		p.t.Fatalf("the standby does not serve: %s", p.next.log.String())
-	}
-	p.serving, p.next = p.next, p.launch()
-	p.entry.use(strings.TrimPrefix(p.serving.base, "http://"), p.next.waits())
-	rows := channelRows(p.t, p.folder[p.serving])
-	for _, payer := range payers {
-		payer.verify(rows)
-	}
-	if p.t.Failed() {
-		p.t.FailNow()
-	}
-}
-
-// TestStandbyTakesOver: while payers buy, the server is killed again and again, PostgreSQL is
-// restarted, and its primary is killed and replaced by its synchronous standby. Each time the
-// waiting server takes over, or the server goes on. Whatever was acknowledged is there, and in
-// the end the books of the chain come out.
-func TestStandbyTakesOver(t *testing.T) {
-	kills := killsWanted(t, size.Of(3, 4))
-	w := service.NewWorld(t)
-	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
-	primary := pgtest.New(t)
-	primary.SQL(t, "postgres", "CREATE DATABASE books")
-	standby := primary.Standby(t)
-	p := &pair{t: t, entry: newBalancer(t), folder: map[*serverProcess]string{}}
-	p.flags = slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--call-price", "rpc=3000000",
-		"--store", pgtest.FailoverURL(primary, standby, "books")}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
-	seed := dice.Seed(t)
-	payers := newSpenders(t, 3, chain, rpc, w.Tx.Hash, seed)
-	p.next = p.launch()
-	p.promote(payers)
-	rnd := dice.Stream(seed, 0)
-	for n := range kills {
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for _, payer := range payers {
-			payer.answered.Store(0)
-			wg.Go(func() { payer.spend(ctx, p.entry.base()) })
-		}
-		awaitEach(t, payers)
-		time.Sleep(dice.UpTo(rnd, 800*time.Millisecond))
-		switch n % 4 {
-		case 1: // the database is away for a moment: the same server goes on
-			primary.Stop()
-			if err := primary.Start(); err != nil {
-				t.Fatal(err)
-			}
-			for _, payer := range payers {
-				payer.answered.Store(0)
-			}
-			awaitEach(t, payers)
-		case 2: // the primary is lost
-			primary.Kill()
-			standby.Promote(t)
-			for _, payer := range payers {
-				payer.answered.Store(0)
-			}
-			awaitEach(t, payers)
-			primary = standby
-			standby = nil
-			kills = min(kills, n+2) // there is one standby
-		}
-		p.serving.kill()
-		cancel()
-		wg.Wait()
-		p.promote(payers)
-		if n+1 == kills {
-			break
-		}
-	}
-	for _, payer := range payers {
-		payer.closeAll(p.entry.base())
-	}
-	balance(t, chain, channelRows(t, p.folder[p.serving]), payers)
-}
 
 // TestPausedServer: a server that was stopped beyond its lease, and continues after another has
 // taken over, acknowledges nothing and ends.

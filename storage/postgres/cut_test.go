@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,105 +19,10 @@ import (
 	"txlens/testkit/size"
 )
 
-// proxy is a way to a server that a test cuts or freezes.
-type proxy struct {
-	to     string // path of the socket of the server
-	mu     sync.Mutex
-	conns  map[net.Conn]bool
-	frozen chan struct{} // closed when bytes pass again; nil: they pass
-}
-
-// through starts a proxy to the server of a URL, and returns the URL of the proxy.
-func through(t *testing.T, url string) (p *proxy, by string) {
-	t.Helper()
-	c, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	p = &proxy{to: fmt.Sprintf("%s/.s.PGSQL.%d", c.Host, c.Port), conns: map[net.Conn]bool{}}
-	if !strings.HasPrefix(c.Host, "/") {
-		p.to = net.JoinHostPort(c.Host, fmt.Sprint(c.Port))
-	}
-	go func() {
-		for {
-			in, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			network := "tcp"
-			if strings.HasPrefix(p.to, "/") {
-				network = "unix"
-			}
-			out, err := net.Dial(network, p.to)
-			if err != nil {
-				in.Close()
-				continue
-			}
-			go p.pass(in, out)
-			go p.pass(out, in)
-		}
-	}()
-	return p, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", c.User, ln.Addr(), c.Database)
-}
-
-// pass copies from one connection to the other.
-func (p *proxy) pass(from, to net.Conn) {
-	p.mu.Lock()
-	p.conns[from] = true
-	p.mu.Unlock()
-	defer to.Close()
-	buf := make([]byte, 4096)
-	for {
-		n, err := from.Read(buf)
-		p.mu.Lock()
-		wait := p.frozen
-		p.mu.Unlock()
-		if wait != nil {
-			<-wait
-		}
-		if err != nil {
-			return
-		}
-		if _, err := to.Write(buf[:n]); err != nil {
-			io.Copy(io.Discard, from)
-			return
-		}
-	}
-}
-
-// cut closes all connections.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.conns {
-		c.Close()
-		delete(p.conns, c)
-	}
-}
-
-// freeze lets nothing pass until the returned function is called.
-func (p *proxy) freeze() (thaw func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	wait := make(chan struct{})
-	p.frozen = wait
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		p.frozen = nil
-		p.mu.Unlock()
-		close(wait)
-	})
-}
-
 // TestCutConnections: whatever is read or written while connections are cut is read or written.
 func TestCutConnections(t *testing.T) {
-	p, url := through(t, create(t))
-	s := open(t, url, Options{ExpireEvery: -1})
+	p := pgtest.Through(t, create(t))
+	s := open(t, p.URL(), Options{ExpireEvery: -1})
 	id := recordid.New()
 	bill := channel.Bill{ID: id, Payer: common.Address{1}}
 	if err := errors.Join(s.Commit(channel.Entry{Bill: &bill}), s.PutJobs(job.Row{ID: id, Status: api.JobPending})); err != nil {
@@ -129,7 +31,7 @@ func TestCutConnections(t *testing.T) {
 	f := func(what string, read func() error, want error) {
 		t.Helper()
 		for range size.Of(3, 30) {
-			p.cut()
+			p.Cut()
 			if err := read(); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", what, err, want)
 			}
@@ -152,9 +54,9 @@ func TestCutConnections(t *testing.T) {
 
 // TestCutList: a list whose connection is cut in the middle is read anew, and has each row once.
 func TestCutList(t *testing.T) {
-	p, url := through(t, create(t))
-	s := open(t, url, Options{ExpireEvery: -1})
-	cut := sync.OnceFunc(p.cut)
+	p := pgtest.Through(t, create(t))
+	s := open(t, p.URL(), Options{ExpireEvery: -1})
+	cut := sync.OnceFunc(p.Cut)
 	const n = 3000
 	rows, err := list(s, `SELECT i, repeat('x', 10000) FROM generate_series(1, $1) i`, []any{n}, func(r pgx.Row) (i int, err error) {
 		var text string
@@ -178,10 +80,10 @@ func TestCutList(t *testing.T) {
 // and goes on when it is answered again.
 func TestPartition(t *testing.T) {
 	name := create(t)
-	p, url := through(t, name)
-	s := open(t, url, Options{Lease: 500 * time.Millisecond, ExpireEvery: -1})
+	p := pgtest.Through(t, name)
+	s := open(t, p.URL(), Options{Lease: 500 * time.Millisecond, ExpireEvery: -1})
 	for range 2 {
-		thaw := p.freeze()
+		p.Freeze()
 		err := put(s) // is under way when the lease ends
 		if !errors.Is(err, api.ErrStoreAway) {
 			t.Errorf("a write: %v", err)
@@ -196,7 +98,7 @@ func TestPartition(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		thaw()
+		p.Thaw()
 		for s.hold.ended() {
 			time.Sleep(time.Millisecond)
 		}
@@ -205,9 +107,9 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	// Who cannot renew is replaced, and learns it when it is answered again.
-	thaw := p.freeze()
+	p.Freeze()
 	next := open(t, name, Options{})
-	thaw()
+	p.Thaw()
 	<-s.Lost()
 	if err := put(s); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("after another took over: %v", err)
@@ -219,10 +121,10 @@ func TestPartition(t *testing.T) {
 
 // TestPing: readiness does not wait for a lease to end.
 func TestPing(t *testing.T) {
-	p, url := through(t, create(t))
-	s := open(t, url, Options{Lease: time.Hour, ExpireEvery: -1})
-	thaw := p.freeze()
-	defer thaw()
+	p := pgtest.Through(t, create(t))
+	s := open(t, p.URL(), Options{Lease: time.Hour, ExpireEvery: -1})
+	p.Freeze()
+	defer p.Thaw()
 	if err := s.Ping(); !errors.Is(err, api.ErrStoreAway) || s.hold.ended() {
 		t.Errorf("%v, lease ended %t", err, s.hold.ended())
 	}

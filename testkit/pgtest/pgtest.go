@@ -276,7 +276,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 	auto := filepath.Join(b.data, "postgresql.auto.conf")
 	text, err := os.ReadFile(auto)
 	if err == nil {
-		named := strings.Replace(string(text), "user=", "application_name=standby user=", 1)
+		named := strings.ReplaceAll(string(text), "user=", "application_name=standby user=") // once more for each earlier primary
 		err = os.WriteFile(auto, []byte(named), fs.FileMode(0o600))
 	}
 	if err == nil {
