@@ -92,6 +92,10 @@ var inEvents = api.CodesOf(func(c api.ErrorCode) bool { return c.Event })
 // retryAfter sets the header Retry-After in seconds.
 var retryAfter = map[string]string{api.CodeBusy: "15", api.CodeStopping: "5", api.CodeUnavailable: "30", api.CodeRunAtWork: "5"}
 
+// retryStore is the Retry-After while the database does not answer: another server that reaches it
+// takes over within some seconds.
+const retryStore = "2"
+
 // judge returns what the caller may learn of an error, and logs what only the operator may
 // see. An error whose code is not in the given table is an internal error.
 func (s *Server) judge(id string, err error, told func(code string) bool) api.Fault {
@@ -113,7 +117,11 @@ func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 		return
 	}
 	f := s.judge(idOf(ctx), err, func(code string) bool { return statuses[code] != 0 })
-	if wait := retryAfter[f.Code]; wait != "" {
+	wait := retryAfter[f.Code]
+	if errors.Is(err, api.ErrStoreAway) {
+		wait = retryStore
+	}
+	if wait != "" {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wait)
 	}
 	if errors.Is(err, errClientGone) {

@@ -195,6 +195,10 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 		s.failWith(ctx, err)
 		return
 	}
+	if s.base.Err() != nil && errors.Is(err, context.Canceled) {
+		s.failWith(ctx, api.ErrStopping) // what was under way ends with the server
+		return
+	}
 	p := mpp.AsProblem(err)
 	status := p.Status()
 	if status >= fasthttp.StatusInternalServerError {

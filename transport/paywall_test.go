@@ -313,10 +313,21 @@ func TestPayRequests(t *testing.T) {
 
 // TestPayTakesTooLong: a payment that is cut off is no refusal.
 func TestPayTakesTooLong(t *testing.T) {
+	for path, p := range map[string]mpp.Payload{"/explain": voucher(20_000), "/session/deposit": topUp()} {
+		payTakesTooLong(t, path, p)
+	}
+}
+
+func payTakesTooLong(t *testing.T, path string, p mpp.Payload) {
+	t.Helper()
 	sh := sellWith(t, spends(0), nil)
 	sh.till.change(func() { sh.till.block = make(chan struct{}) })
 	got := make(chan answer)
-	go func() { got <- sh.buy("/explain", goodBody, voucher(20_000)) }()
+	body := goodBody
+	if path != "/explain" {
+		body = ""
+	}
+	go func() { got <- sh.buy(path, body, p) }()
 	until(t, "it pays", func() bool { return sh.till.took() == "Pay" })
 	sh.s.cancel(api.ErrStopping)
 	a := <-got

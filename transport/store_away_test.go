@@ -19,7 +19,7 @@ func TestStoreAway(t *testing.T) {
 	f := func(what string, a answer) {
 		t.Helper()
 		sh.wantFault(a, 503, api.CodeBusy, "the database of the server does not answer")
-		if a.header.Get("Retry-After") == "" {
+		if a.header.Get("Retry-After") != retryStore {
 			t.Errorf("%s: %v", what, a.header)
 		}
 	}
