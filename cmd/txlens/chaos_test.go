@@ -68,6 +68,10 @@ func TestFleetUnderFaults(t *testing.T) {
 		f.members = append(f.members, startMember(t, pgtest.FailoverURL(f.primary, f.standby, "books"), flags...))
 	}
 	f.balance(nil)
+	if !eventually(func() bool { return f.primary.SQL(t, "books", "SELECT to_regclass('notes')") != "" }) {
+		t.Fatal("no server makes the tables")
+	}
+	f.owner(nil)
 	f.payers = newSpenders(t, wanted(t, "TXLENS_CHAOS_PAYERS", size.Of(4, 8)), chain, rpc, w.Tx.Hash, seed)
 	f.startPayers()
 	f.settle()
@@ -138,6 +142,9 @@ func (f *fleet) owner(before *member) (o *member) {
 	const sql = `SELECT split_part(n.value, E'\n', 2) FROM leases l JOIN notes n ON split_part(n.value, E'\n', 1) = l.owner
 		WHERE l.expires_at > now() AND n.name = 'address of the writer'`
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if live := f.primary.SQL(f.t, "books", "SELECT name, owner FROM leases WHERE expires_at > now() OFFSET 1"); live != "" {
+			f.t.Fatalf("another server holds a lease, too: %s", live)
+		}
 		at := f.primary.SQL(f.t, "books", sql)
 		for _, m := range f.members {
 			if m != before && at == "http://"+m.listen {
