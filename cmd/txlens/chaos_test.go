@@ -56,7 +56,7 @@ var strikes = []struct {
 // TXLENS_CHAOS_SECONDS and TXLENS_CHAOS_PAYERS ask for more of it.
 func TestFleetUnderFaults(t *testing.T) {
 	const servers = 3
-	lasts := time.Duration(wanted(t, "TXLENS_CHAOS_SECONDS", size.Of(22, 85))) * time.Second
+	lasts := time.Duration(wanted(t, "TXLENS_CHAOS_SECONDS", size.Of(22, 60))) * time.Second
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	seed := dice.Seed(t)
