@@ -36,8 +36,8 @@ type Options struct {
 	// Database is the URL of a PostgreSQL database that takes the place of the file in DataDir;
 	// empty: the file. It may contain a password. See stores.Parse.
 	Database string
-	// DataMax is the size of the database in bytes; default storage.DefaultMaxBytes of DataDir,
-	// negative: no bound.
+	// DataMax is the size of the database in bytes; default storage.DefaultMaxBytes of DataDir, and
+	// no bound for Database; negative: no bound.
 	DataMax  int64
 	KeepRuns job.KeepRuns // which run records are written; default all
 	// DropResults analyses each request anew. Otherwise, where nothing is sold, a request gets the
@@ -113,7 +113,7 @@ func (o Options) storeOption() string {
 
 // dataMax is the bound of the database; 0: none.
 func (o Options) dataMax() int64 {
-	if o.DataMax == 0 {
+	if o.DataMax == 0 && o.Database == "" {
 		return storage.DefaultMaxBytes(o.DataDir)
 	}
 	return max(0, o.DataMax)
@@ -123,9 +123,6 @@ func (o Options) dataMax() int64 {
 func (o Options) CheckStore() error {
 	if o.KeepRuns == job.KeepNone && o.Sale != nil {
 		return &OptionError{"KeepRuns", errors.New("a server that sells analyses promises its payers the records of their runs")}
-	}
-	if o.Database != "" && o.DataMax > 0 {
-		return &OptionError{"DataMax", errors.New("bounds the file of a database; a database server bounds itself")}
 	}
 	if o.DataMax > 0 && o.DataMax < storage.LeastMaxBytes {
 		return &OptionError{"DataMax", fmt.Errorf("must be at least %d bytes", int64(storage.LeastMaxBytes))}

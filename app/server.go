@@ -163,9 +163,10 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 		Jobs:     func() (queued, running int) { return s.jobs.Load() },
 		Chains:   s.chainUsage,
 	}
-	if s.o.Database == "" {
+	if s.o.Database == "" || s.o.dataMax() > 0 {
 		g.Store = s.storeUsage
-	} else {
+	}
+	if s.o.Database != "" {
 		g.Database = s.databaseUsage
 		g.Waiting = func() bool { return false }
 	}
@@ -177,8 +178,8 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 
 // storeUsage is what the metrics tell of the database.
 func (s *Server) storeUsage() (out admin.StoreUsage) {
-	out.File, out.Live = s.store.File.Size()
-	u := s.store.File.Usage()
+	out.File, out.Live = s.store.Space.Size()
+	u := s.store.Space.Usage()
 	out.Max, out.Promised, out.Evicted = u.Max, u.Promised, u.Evicted
 	return out
 }
@@ -189,19 +190,11 @@ func (s *Server) databaseUsage() admin.DatabaseUsage {
 }
 
 // room returns api.ErrFull if nothing more should be promised to a caller.
-func (s *Server) room() error {
-	if s.store.File == nil {
-		return nil
-	}
-	return s.store.File.Room()
-}
+func (s *Server) room() error { return s.store.Space.Room() }
 
 // storeWarning is nil unless records that must be kept fill most of the database.
 func (s *Server) storeWarning() error {
-	if s.store.File == nil {
-		return nil
-	}
-	if u := s.store.File.Usage(); u.Tight() {
+	if u := s.store.Space.Usage(); u.Tight() {
 		return fmt.Errorf(
 			"records that must be kept take %d of %d MB; give the server more with --data-max before it refuses requests",
 			u.Promised/1_000_000, u.Max/1_000_000,

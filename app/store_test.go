@@ -13,6 +13,7 @@ import (
 	"txlens/actors/recordid"
 	"txlens/storage"
 	"txlens/storage/stores"
+	"txlens/testkit/pgtest"
 )
 
 // TestStoreOptions: options that cannot be kept are refused before anything is opened.
@@ -31,8 +32,8 @@ func TestStoreOptions(t *testing.T) {
 	f(Options{KeepRuns: job.KeepNone, Sale: new(SaleOptions)}, "KeepRuns")
 	f(Options{DataMax: storage.LeastMaxBytes - 1}, "DataMax")
 	f(Options{DataMax: 1}, "DataMax")
-	f(Options{DataMax: storage.LeastMaxBytes, Database: "postgres://host/db"}, "DataMax")
-	for _, o := range []Options{{KeepRuns: job.KeepNone}, {KeepRuns: job.KeepPaid, Sale: new(SaleOptions)}, {DataMax: -1}, {DataMax: storage.LeastMaxBytes}} {
+	f(Options{DataMax: storage.LeastMaxBytes - 1, Database: "postgres://host/db"}, "DataMax")
+	for _, o := range []Options{{KeepRuns: job.KeepNone}, {KeepRuns: job.KeepPaid, Sale: new(SaleOptions)}, {DataMax: -1}, {DataMax: storage.LeastMaxBytes}, {DataMax: storage.LeastMaxBytes, Database: "postgres://host/db"}} {
 		if err := o.CheckStore(); err != nil {
 			t.Error(err)
 		}
@@ -46,8 +47,10 @@ func TestDefaultDataMax(t *testing.T) {
 	if n != storage.DefaultMaxBytes(dir) || n < storage.LeastMaxBytes || n > 20_000_000_000 {
 		t.Errorf("%d", n)
 	}
-	if n := (Options{DataMax: -1}).dataMax(); n != 0 {
-		t.Errorf("%d", n)
+	for _, o := range []Options{{DataMax: -1}, {Database: "postgres://host/db"}, {Database: "postgres://host/db", DataMax: -1}} {
+		if n := o.dataMax(); n != 0 {
+			t.Errorf("%+v: %d", o, n)
+		}
 	}
 }
 
@@ -94,13 +97,43 @@ func TestBoundIsInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if u := s.store.File.Usage(); u.Max != storage.LeastMaxBytes {
+	if u := s.store.Space.Usage(); u.Max != storage.LeastMaxBytes {
 		t.Errorf("%+v", u)
 	}
 	c := s.transportConfig(nil)
 	if c.Room == nil || c.Room() != nil || c.Runs.Keeps(job.RunUnmeteredBlocking) || !c.Runs.Keeps(job.RunUnmeteredStream) {
 		t.Error("the server does not ask for room, or keeps other runs")
 	}
+}
+
+// TestBoundOfDatabaseServer: a database server is bounded as a file is, if the operator says so, and has the same metrics.
+func TestBoundOfDatabaseServer(t *testing.T) {
+	f := func(given, want int64, gauges bool) {
+		t.Helper()
+		s, err := New(context.Background(), Options{
+			Listen: "127.0.0.1:0", DataDir: t.TempDir(), Database: pgtest.Shared(t).Create(t), DataMax: given, KeepRuns: job.KeepPaid,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		_, _, g := s.gauges()
+		if u := s.store.Space.Usage(); u.Max != want || (g.Store != nil) != gauges || g.Database == nil {
+			t.Errorf("%d: %+v", given, u)
+		}
+		if gauges && g.Store().Max != want {
+			t.Errorf("%+v", g.Store())
+		}
+		if c := s.transportConfig(nil); c.Room() != nil || c.Runs.Keeps(job.RunUnmeteredStream) || !c.Runs.Keeps(job.RunPaid) {
+			t.Error("there is no room, or other runs are kept")
+		}
+		if err := s.storeWarning(); err != nil {
+			t.Error(err)
+		}
+	}
+	f(0, 0, false)
+	f(-1, 0, false)
+	f(storage.LeastMaxBytes, storage.LeastMaxBytes, true)
 }
 
 // TestSellerKeepsNoResults: the price of a run is what it cost.

@@ -10,6 +10,7 @@ import (
 
 	"txlens/actors/job"
 	"txlens/engine/api"
+	"txlens/storage/budget"
 )
 
 // Bounds of a file that an operator may set, and the default on a large disk.
@@ -34,36 +35,11 @@ func DefaultMaxBytes(dir string) int64 {
 	}
 }
 
-// Parts of Options.MaxBytes, in percent of it.
-const (
-	// evictPercent: from here on records are deleted. The rest is for records that cannot be
-	// deleted, and for free pages that are too small for a value.
-	evictPercent = 80
-	// refusePercent: from here on Room refuses. The rest is for what was promised before.
-	refusePercent = 90
-)
-
-// leastEvicted is the least number of bytes that one transaction deletes, so that only one in
-// many transactions deletes records.
-const leastEvicted = 256 << 10
-
 // maxPassed bounds the records of earlier versions that one transaction reads.
 const maxPassed = 2000
 
 // elementSize is what bbolt stores beside a key and its value.
 const elementSize = 16
-
-// Usage is what a bounded file contains, in bytes, as of the last commit.
-type Usage struct {
-	Live int64 // pages that are not free
-	// Promised is the part of Live that is not deleted before it expires.
-	Promised int64
-	Max      int64  // Options.MaxBytes
-	Evicted  uint64 // records deleted before they expired, since the store was opened
-}
-
-// Tight reports whether promised records leave no room for others.
-func (u Usage) Tight() bool { return u.Max > 0 && u.Promised >= percent(u.Max, evictPercent) }
 
 // growth is what a change adds to the file, in bytes of keys and values.
 type growth struct{ promised, evictable int64 }
@@ -87,8 +63,8 @@ func (g *growth) note(bucket, key, value []byte, sign int64) {
 	}
 }
 
-// budget counts what is in a bounded file.
-type budget struct {
+// counters count what is in a bounded file.
+type counters struct {
 	live, promised, evictable atomic.Int64
 	evicted                   atomic.Uint64
 
@@ -145,10 +121,11 @@ func (s *Store) liveBytes(tx *bolt.Tx) int64 {
 	return tx.Size() - int64(stats.FreePageN+stats.PendingPageN)*int64(s.db.Info().PageSize)
 }
 
-// Usage returns what the file contains. It is zero for a file without a bound.
-func (s *Store) Usage() Usage {
+// Usage returns what the file contains: pages that are not free. It is zero for a file without a
+// bound.
+func (s *Store) Usage() budget.Usage {
 	b := &s.budget
-	u := Usage{Live: b.live.Load(), Max: s.options.MaxBytes, Evicted: b.evicted.Load()}
+	u := budget.Usage{Live: b.live.Load(), Max: s.options.MaxBytes, Evicted: b.evicted.Load()}
 	promised, evictable := b.promised.Load(), b.evictable.Load()
 	if all := promised + evictable; all > 0 {
 		u.Promised = int64(math.Ceil(float64(u.Live) * (float64(promised) / float64(all))))
@@ -159,32 +136,21 @@ func (s *Store) Usage() Usage {
 // Room returns api.ErrFull if nothing more should be promised to a caller, otherwise nil. It
 // does not read the file.
 func (s *Store) Room() error {
-	if s.full() {
+	if s.Usage().Full() {
 		return api.ErrFull
 	}
 	return nil
-}
-
-func (s *Store) full() bool {
-	return s.options.MaxBytes > 0 && s.budget.live.Load() >= percent(s.options.MaxBytes, refusePercent)
-}
-
-func percent(n, p int64) int64 { return n / 100 * p }
-
-// crowded reports whether records must be deleted before so many bytes are added.
-func (s *Store) crowded(more int64) bool {
-	return s.options.MaxBytes > 0 && s.budget.live.Load()+more >= percent(s.options.MaxBytes, evictPercent)
 }
 
 // makeRoom deletes records for what a group adds. If that fails it deletes nothing, and the
 // group is written nevertheless.
 func (s *Store) makeRoom(tx *bolt.Tx, g growth) (e eviction) {
 	added := g.promised + g.evictable
-	if !s.crowded(added) {
+	if !s.Usage().Crowded(added) {
 		return e
 	}
 	c := &change{tx: tx}
-	do := func(c *change) (err error) { e.records, err = s.evict(c, max(2*added, leastEvicted)); return err }
+	do := func(c *change) (err error) { e.records, err = s.evict(c, budget.Excess(added)); return err }
 	if err := s.attempt(operation{do: do}, c); err != nil {
 		s.options.Log.Error("delete records to make room", "error", err)
 		if err := c.revert(); err != nil {
@@ -272,7 +238,7 @@ func isPromised(c *change, id recordID, head []byte) (bool, error) {
 
 // shrink deletes records until the file has room, or there is nothing more to delete.
 func (s *Store) shrink() error {
-	for s.crowded(0) {
+	for s.Usage().Crowded(0) {
 		before := s.budget.evicted.Load()
 		if err := s.update(0, func(*change) error { return nil }); err != nil {
 			return err

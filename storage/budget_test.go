@@ -13,6 +13,7 @@ import (
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/engine/api"
+	"txlens/storage/budget"
 	"txlens/testkit/size"
 )
 
@@ -152,7 +153,7 @@ func TestFullOfPromises(t *testing.T) {
 		paid = append(paid, ids...)
 		if u := s.Usage(); u.Tight() != tight {
 			tight = true
-			if n := percent(testBound, evictPercent); u.Promised < n || u.Promised > n+n/20 {
+			if n := budget.EvictFrom(testBound); u.Promised < n || u.Promised > n+n/20 {
 				t.Errorf("warned at %d of %d", u.Promised, n)
 			}
 		}

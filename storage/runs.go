@@ -45,7 +45,7 @@ func runsIn(bucket []byte) records[runHead] {
 
 // PutRun creates or replaces a record and returns when it is on disk.
 func (s *Store) PutRun(row job.RunRow) error {
-	if row.Class != job.RunPaid && s.full() {
+	if row.Class != job.RunPaid && s.Usage().Full() {
 		return job.ErrNotKept
 	}
 	r, paid := runs[row.Class], row.Class == job.RunPaid

@@ -83,7 +83,7 @@ type Options struct {
 	ExpireEvery time.Duration    // time between two deletions of expired records, default one minute; negative: never
 	Now         func() time.Time // default time.Now
 	Log         *slog.Logger     // nil: nothing is logged
-	// MaxBytes is the size that the file should not exceed; 0: no bound. See Usage.
+	// MaxBytes is the size that the file should not exceed; 0: no bound. See package budget.
 	MaxBytes int64
 
 	maxBody int // limit of an uncompressed body; tests make it small
@@ -127,7 +127,7 @@ type Store struct {
 	syncing   sync.RWMutex         // locked by the writer during a commit
 	durableTx atomic.Int64         // number of the last transaction that is on disk
 
-	budget budget
+	budget counters
 }
 
 // Open opens the database in folder dir. It creates folder and database where they are

@@ -56,7 +56,7 @@ type Admin struct {
 // Store says where the database is and what it keeps.
 type Store struct {
 	Database    `embed:""`
-	DataMax     ByteSize     `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less."`
+	DataMax     ByteSize     `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less; no bound for PostgreSQL."`
 	KeepResults string       `name:"keep-results" placeholder:"on|off" default:"on" enum:"on,off" env:"TXLENS_KEEP_RESULTS" help:"on: where nothing is sold, answer a request with the result of an earlier equal one whose run is kept and whose block is still in its chain; off: analyse each request anew."`
 	KeepRuns    job.KeepRuns `name:"keep-runs" default:"all" enum:"all,paid,streams,none" env:"TXLENS_KEEP_RUNS" help:"Runs of POST /explain that GET /explain/run returns later: all; paid, those that were sold; streams, those and unmetered streams; none, which only a server that sells nothing may have."`
 }

@@ -16,15 +16,19 @@ import (
 // guarded returns the end of an INSERT into a table whose columns epoch and writer are last.
 func guarded(table, sets string) string {
 	return ` ON CONFLICT (id) DO UPDATE SET ` + sets + `, epoch = excluded.epoch, writer = excluded.writer
-		WHERE ` + table + `.epoch < excluded.epoch OR ` + table + `.epoch = excluded.epoch AND ` + table + `.writer = excluded.writer RETURNING 1`
+		WHERE ` + table + `.epoch < excluded.epoch OR ` + table + `.epoch = excluded.epoch AND ` + table + `.writer = excluded.writer`
 }
 
-// put is a statement that writes a guarded row, whose arguments are those of its other columns.
+// errOverwrites means that a row was not replaced.
+var errOverwrites = fmt.Errorf("%w: a row was written by another process meanwhile", ErrLeaseLost)
+
+// put is a statement that writes a guarded row and returns 1, whose arguments are those of its other
+// columns.
 func (s *Store) put(sql string, args ...any) statement {
 	return statement{sql: sql, args: append(args, s.epoch, s.owner), scan: func(r pgx.Row) error {
 		err := r.Scan(new(int))
 		if errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("%w: a row was written by another process meanwhile", ErrLeaseLost)
+			return errOverwrites
 		}
 		return err
 	}}

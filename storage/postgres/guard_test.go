@@ -6,21 +6,28 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // TestGuardedRows: without the lease, a process still does not overwrite a row that another one has
 // written under the same lease or a later one, and nothing of its write is stored. Rows of earlier
 // leases it replaces.
 func TestGuardedRows(t *testing.T) {
-	s := open(t, create(t), Options{ExpireEvery: -1})
+	for _, bound := range []int64{0, 1 << 30} {
+		testGuardedRows(t, Options{ExpireEvery: -1, MaxBytes: bound})
+	}
+}
+
+func testGuardedRows(t *testing.T, o Options) {
+	s := open(t, create(t), o)
+	another := func(owner string, epoch int64) *Store { return &Store{owner: owner, epoch: epoch, options: o} }
 	id := common.Hash{1}
 	bill := channel.Bill{ID: recordid.New(), Channel: id}
 	pending := job.Row{ID: recordid.New(), Status: api.JobPending}
@@ -35,7 +42,7 @@ func TestGuardedRows(t *testing.T) {
 		}
 		return map[string][]statement{
 			"channels": charged, "bills": append(slices.Clone(charged), billed...),
-			"jobs": {by.put(putJob, pending.ID, string(api.JobRunning), int64(spent), []byte("{}"), []byte{}, "", 0, 0, []byte{})},
+			"jobs": {by.jobStatement(job.Row{ID: pending.ID, Status: api.JobRunning, Attempts: int(spent)}, []byte("{}"), []byte{})},
 		}
 	}
 	f := func(by *Store, spent uint64, want error) {
@@ -48,9 +55,9 @@ func TestGuardedRows(t *testing.T) {
 	}
 	f(s, 1, nil)
 	f(s, 2, nil)
-	f(&Store{owner: "another", epoch: s.epoch}, 3, ErrLeaseLost)
-	f(&Store{owner: "another", epoch: s.epoch - 1}, 3, ErrLeaseLost)
-	f(&Store{owner: s.owner, epoch: s.epoch - 1}, 3, ErrLeaseLost)
+	f(another("another", s.epoch), 3, ErrLeaseLost)
+	f(another("another", s.epoch-1), 3, ErrLeaseLost)
+	f(another(s.owner, s.epoch-1), 3, ErrLeaseLost)
 	ch, err := s.Channel(id)
 	b, failed := s.Bill(bill.ID)
 	j, missing := s.Job(pending.ID)
@@ -60,9 +67,9 @@ func TestGuardedRows(t *testing.T) {
 	if two := tempo.AmountFrom(2); ch.Spent != two || b.Collected != two || j.Attempts != 2 {
 		t.Errorf("spent %s, collected %s, attempts %d; want 2 of each", ch.Spent, b.Collected, j.Attempts)
 	}
-	f(&Store{owner: "another", epoch: s.epoch + 1}, 3, nil)
+	f(another("another", s.epoch+1), 3, nil)
 	f(s, 4, ErrLeaseLost)
-	f(&Store{owner: "another", epoch: s.epoch}, 4, ErrLeaseLost)
+	f(another("another", s.epoch), 4, ErrLeaseLost)
 	all := put(s, 4)["channels"]
 	if err := s.send(write{statements: all}); !errors.Is(err, ErrLeaseLost) || !s.isLost() {
 		t.Errorf("it goes on: %v", err)

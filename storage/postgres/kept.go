@@ -13,6 +13,9 @@ const putKept = `INSERT INTO kept (key, run, chain, block, block_time, checked_a
 	block_time = excluded.block_time, checked_at = excluded.checked_at,
 	made_at = excluded.made_at`
 
+// wasKept is the entry that putKept replaces.
+const wasKept = `SELECT 1 AS class, ` + keptSize + ` AS size FROM kept WHERE key = $1 AND EXISTS (SELECT FROM runs WHERE id = $2)`
+
 // PutKept creates or replaces entries. Those whose run is not in the store are left out.
 func (s *Store) PutKept(rows ...job.Kept) error {
 	var all []statement
@@ -20,8 +23,8 @@ func (s *Store) PutKept(rows ...job.Kept) error {
 		if err := checkID(row.Run); err != nil {
 			return fmt.Errorf("keep a result: %w", err)
 		}
-		args := []any{row.Key[:], row.Run, int64(row.ChainID), row.Block[:], row.Time, row.CheckedAt, row.MadeAt}
-		all = append(all, statement{sql: putKept, args: args})
+		all = append(all, s.putting(putKept, `1`, keptSize, wasKept,
+			row.Key[:], row.Run, int64(row.ChainID), row.Block[:], row.Time, row.CheckedAt, row.MadeAt))
 	}
 	if err := s.send(write{statements: all, unleased: true}); err != nil {
 		return fmt.Errorf("keep a result: %w", err)

@@ -38,7 +38,7 @@ func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
 
 var putBill = `INSERT INTO bills (id, payer, channel, collected, price, final, epoch, writer) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)` +
 	guarded("bills", `payer = excluded.payer, channel = excluded.channel, collected = excluded.collected,
-		price = excluded.price, final = excluded.final`)
+		price = excluded.price, final = excluded.final`) + ` RETURNING 1`
 
 const (
 	putTicket = `INSERT INTO tickets (key, bill, charged) VALUES ($1, $2, $3)
@@ -118,7 +118,7 @@ var putChannel, selectChannel = func() (put, sel string) {
 	}
 	n := len(values)
 	put = "INSERT INTO channels (" + strings.Join(channelColumns, ", ") + ", epoch, writer) VALUES (" + strings.Join(values, ", ") +
-		", $" + strconv.Itoa(n+1) + ", $" + strconv.Itoa(n+2) + ")" + guarded("channels", strings.Join(sets, ", "))
+		", $" + strconv.Itoa(n+1) + ", $" + strconv.Itoa(n+2) + ")" + guarded("channels", strings.Join(sets, ", ")) + " RETURNING 1"
 	return put, "SELECT " + strings.Join(cols, ", ") + " FROM channels "
 }()
 

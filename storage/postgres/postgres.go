@@ -80,6 +80,8 @@ type Options struct {
 	Log         *slog.Logger     // nil: nothing is logged
 	NoMigration bool             // an older schema is ErrOlder
 	Command     bool             // a command opens the store, not a server: see takeLease
+	// MaxBytes is the size that the tables should not exceed; 0: no bound. See package budget.
+	MaxBytes int64
 
 	// Address is where other servers reach this one; empty: they do not.
 	Address string
@@ -124,6 +126,7 @@ type Store struct {
 	epoch   int64
 	key     []byte // see ServersKey
 	hold    hold
+	budget  counters
 
 	mu       sync.RWMutex // held for reading while a write is sent to the writer
 	closed   bool
@@ -144,6 +147,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{options: o, session: sessionName(o), writes: make(chan write, maxGroup), stop: make(chan struct{}), lost: make(chan struct{})}
 	s.owner = ownerName(s.session)
+	s.openBudget()
 	err := s.reach(ctx, url)
 	if err == nil {
 		err = s.takeLease(ctx)
@@ -300,7 +304,7 @@ func connect(ctx context.Context, url, session string, size int32, settings ...s
 var migrations embed.FS
 
 // lastMigration is the version of the schema that this program uses.
-const lastMigration = 6
+const lastMigration = 7
 
 // migrate applies the migrations that the database does not have. Two processes that start at
 // the same time both try: the primary key of schema_versions lets one of them commit.
@@ -321,6 +325,11 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 			if _, err := tx.Exec(ctx, `INSERT INTO schema_versions (version) VALUES ($1)`, have+1); err != nil {
 				return err
 			}
+			if have >= notesSince {
+				if _, err := tx.Exec(ctx, `DELETE FROM notes WHERE name = $1`, noteOldest); err != nil {
+					return err
+				}
+			}
 			_, err := tx.Exec(ctx, string(text))
 			return err
 		})
@@ -331,10 +340,13 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // noteOldest is the name of the note with the oldest version of the schema whose programs can use
-// a newer one. A migration that only adds what they leave alone writes it, unless it is there with a
-// higher version, so that a program can come back after a newer one. Another migration deletes it:
-// without it the newer schema is refused.
+// a newer one. A migration that only adds what they leave alone writes it, so that a program can
+// come back after a newer one; without it the newer schema is refused. It is deleted before each
+// migration, so that it is always that of the last one.
 const noteOldest = "oldest program"
+
+// notesSince is the version of the schema that has notes.
+const notesSince = 2
 
 // schemaVersion returns the number of migrations that were applied, or ErrNewer.
 func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
@@ -374,6 +386,7 @@ func (s *Store) Close() error {
 	close(s.stop)
 	close(s.writes)
 	s.mu.Unlock()
+	s.budget.cancel()
 	s.workers.Wait()
 	var err error
 	if !released {

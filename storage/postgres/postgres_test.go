@@ -26,6 +26,14 @@ var suite = storagetest.Suite{
 		}
 		return storagetest.StoreOf(s), nil
 	},
+	OpenBounded: func(name string, now func() time.Time, bound int64) (storagetest.Store, error) {
+		s, err := Open(context.Background(), name, Options{Now: now, Lease: time.Second, ExpireEvery: -1, MaxBytes: bound})
+		if err != nil {
+			return storagetest.Store{}, err
+		}
+		<-s.budget.counted
+		return storagetest.StoreOf(s), nil
+	},
 }
 
 func TestMain(m *testing.M) {
@@ -349,8 +357,7 @@ func TestConstraints(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	name := create(t)
 	s := open(t, name, Options{})
-	const later = `DELETE FROM notes WHERE name = 'oldest program'; INSERT INTO schema_versions SELECT max(version) + 1 FROM schema_versions`
-	if _, err := s.pool.Exec(context.Background(), later); err != nil {
+	if _, err := s.pool.Exec(context.Background(), fmt.Sprintf(`INSERT INTO schema_versions VALUES (%d); DELETE FROM notes`, lastMigration+1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -385,7 +392,7 @@ func TestMigration(t *testing.T) {
 	}
 	owner := open(t, name, Options{})
 	version(lastMigration)
-	exec(`DROP TABLE kept; DELETE FROM schema_versions WHERE version >= 4`) // as an older program has it
+	exec(`DROP TABLE kept; DROP INDEX runs_evictable; DELETE FROM schema_versions WHERE version >= 4`) // as an older program has it
 	for _, table := range []string{"channels", "bills", "jobs"} {
 		exec(`ALTER TABLE ` + table + ` DROP COLUMN epoch, DROP COLUMN writer`)
 	}

@@ -166,13 +166,17 @@ func (s *Store) PutJobs(rows ...job.Row) error {
 			return fmt.Errorf("store job %s: %w", row.ID, err)
 		}
 		size += len(body)
-		all = append(all, s.put(putJob, row.ID, string(row.Status), row.Attempts, request, []byte(row.Error), row.ErrorCode,
-			len(row.Result), len(row.HTML), body))
+		all = append(all, s.jobStatement(row, request, body))
 	}
 	if err := s.apply(size, all...); err != nil {
 		return fmt.Errorf("store job: %w", err)
 	}
 	return nil
+}
+
+func (s *Store) jobStatement(row job.Row, request, body []byte) statement {
+	return s.puttingGuarded(putJob, `0`, jobSize, `SELECT 0 AS class, `+jobSize+` AS size FROM jobs WHERE id = $1`,
+		row.ID, string(row.Status), row.Attempts, request, []byte(row.Error), row.ErrorCode, len(row.Result), len(row.HTML), body)
 }
 
 const jobColumns = `id::text, status, attempts, request, error, error_code, result_length, html_length`
@@ -238,6 +242,9 @@ const putRun = `INSERT INTO runs (id, class, state, finished_at, length, body, e
 
 // PutRun creates or replaces a record.
 func (s *Store) PutRun(row job.RunRow) error {
+	if row.Class != job.RunPaid && s.Usage().Full() {
+		return job.ErrNotKept
+	}
 	if err := checkID(row.ID); err != nil {
 		return fmt.Errorf("store run: %w", err)
 	}
@@ -248,8 +255,9 @@ func (s *Store) PutRun(row job.RunRow) error {
 	if err != nil {
 		return fmt.Errorf("store run %s: %w", row.ID, err)
 	}
-	args := []any{row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body, row.Error, row.ErrorCode}
-	w := write{statements: []statement{{sql: putRun, args: args}}, size: len(body), unleased: row.Class != job.RunPaid}
+	st := s.putting(putRun, `class`, runSize, `SELECT class, `+runSize+` AS size FROM runs WHERE id = $1`,
+		row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body, row.Error, row.ErrorCode)
+	w := write{statements: []statement{st}, size: len(body), unleased: row.Class != job.RunPaid}
 	if err := s.send(w); err != nil {
 		return fmt.Errorf("store run: %w", err)
 	}
@@ -297,25 +305,29 @@ func (s *Store) Secret(name string, fresh []byte) (kept []byte, err error) {
 // maxExpired bounds the rows that one transaction deletes.
 const maxExpired = 500
 
-// Expire deletes all expired records and returns the number of deleted rows.
+// Expire deletes all expired records and returns the number of deleted rows. If the database is
+// bounded it then makes room.
 func (s *Store) Expire() (total int, err error) {
 	for _, t := range []struct {
-		sql  string
-		keep time.Duration
+		table, key, id string
+		class, size    string
+		keep           time.Duration
 	}{
-		{`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE id < $1 ORDER BY id LIMIT $2)`, api.JobRetention},
-		{`DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id < $1 ORDER BY id LIMIT $2)`, api.RunRetention},
-		{`DELETE FROM tickets WHERE key IN (SELECT key FROM tickets WHERE bill < $1 ORDER BY bill LIMIT $2)`, billRetention},
-		{`DELETE FROM bills WHERE id IN (SELECT id FROM bills WHERE id < $1 ORDER BY id LIMIT $2)`, billRetention},
+		{"jobs", "id", "id", "0", jobSize, api.JobRetention},
+		{"runs", "id", "id", "class", runSize, api.RunRetention},
+		{"tickets", "key", "bill", "0", "0", billRetention},
+		{"bills", "id", "id", "0", "0", billRetention},
 	} {
+		which := fmt.Sprintf(`SELECT %s FROM %s WHERE %[3]s < $1 ORDER BY %[3]s LIMIT $2`, t.key, t.table, t.id)
 		for n := maxExpired; n == maxExpired; total += n {
-			st := statement{sql: `WITH gone AS (` + t.sql + ` RETURNING 1) SELECT count(*) FROM gone`, args: []any{s.oldest(t.keep), maxExpired}}
-			st.scan = func(r pgx.Row) error { return r.Scan(&n) }
+			st := deleting(t.table, t.key, t.class, t.size, which, s.oldest(t.keep), maxExpired)
 			if err := s.apply(0, st); err != nil {
 				return total, fmt.Errorf("expire records: %w", err)
 			}
+			n = int(st.growth.rows)
 		}
 	}
+	s.shrink(func(w write) { s.notEvicted(s.send(w)) })
 	return total, nil
 }
 
@@ -327,9 +339,15 @@ func (s *Store) expireLoop() {
 	}
 	tick := time.NewTicker(s.options.ExpireEvery)
 	defer tick.Stop()
+	counted := s.options.Now()
 	for {
 		select {
 		case <-tick.C:
+			s.tend()
+			if now := s.options.Now(); now.Sub(counted) >= recountEvery {
+				s.budget.doubt.Store(true)
+				counted = now
+			}
 			if _, err := s.Expire(); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrReleased) {
 				s.options.Log.Error("expire records", "error", err)
 			}

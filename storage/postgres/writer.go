@@ -25,12 +25,15 @@ type statement struct {
 	sql  string
 	args []any
 	scan func(pgx.Row) error // reads the answer; nil: there is none
+
+	growth *growth // what it has added, after the commit; nil: it is not counted
 }
 
 // write is what one caller wants to be written, all or none.
 type write struct {
 	statements []statement
 	size       int
+	evicts     bool        // deletes records before they expire
 	unleased   bool        // needs no lease, because no other process writes the same rows
 	onDone     func(error) // called once, by the writer; must not block
 }
@@ -87,8 +90,10 @@ func (s *Store) applyThen(onDone func(error), statements ...statement) {
 // writeLoop commits writes until the store is closed.
 func (s *Store) writeLoop() {
 	defer s.workers.Done()
+	s.recount()
 	for first := range s.writes {
-		s.writeGroup(s.collectGroup(first))
+		s.writeGroup(s.makeRoom(s.collectGroup(first)))
+		s.afterGroup()
 	}
 }
 
@@ -161,6 +166,7 @@ func (s *Store) commit(group []write) (err error) {
 		switch {
 		case err == nil:
 			s.commits.Add(1)
+			s.book(group)
 			return nil
 		case errors.Is(err, errLeaseEnded):
 			// An outage is for the next attempt.
@@ -173,6 +179,7 @@ func (s *Store) commit(group []write) (err error) {
 			s.conflicts.Add(1)
 		case isOutage(err):
 			s.reconnects.Add(1)
+			s.budget.doubt.Store(true) // it may be committed
 		default:
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/engine/api"
+	"txlens/storage/budget"
 )
 
 // Store is everything that the service needs of a store.
@@ -30,6 +31,13 @@ type Store struct {
 	Kept job.KeptStore
 	channel.PaymentStore
 	Base
+	Space
+}
+
+// Space are the methods of a store about its size.
+type Space interface {
+	Room() error
+	Usage() budget.Usage
 }
 
 // Base are the methods of a store that belong to no part of the service.
@@ -51,8 +59,9 @@ func StoreOf[S interface {
 	channel.BillReader
 	channel.IntentReader
 	Base
+	Space
 }](s S) Store {
-	return Store{s, s, s, channel.StoreOf(s), s}
+	return Store{s, s, s, channel.StoreOf(s), s, s}
 }
 
 // Suite says how the stores of one implementation are made.
@@ -62,6 +71,9 @@ type Suite struct {
 	// Open opens a database. A name is opened again only after Close, or after the end of the
 	// process that had it open. The store deletes nothing by itself before the first minute.
 	Open func(name string, now func() time.Time) (Store, error)
+	// OpenBounded opens a database that should not exceed so many bytes, and returns when it knows
+	// how many are in it. It deletes nothing by itself that has expired.
+	OpenBounded func(name string, now func() time.Time, bound int64) (Store, error)
 }
 
 // Run runs all tests of the contract.
@@ -85,6 +97,9 @@ func (s Suite) Run(t *testing.T) {
 		{"Intents", testIntents},
 		{"EntriesAllOrNone", testEntriesAllOrNone},
 		{"CommitThen", testCommitThen},
+		{"EvictionOrder", testEvictionOrder},
+		{"FullOfPromises", testFullOfPromises},
+		{"Unbounded", testUnbounded},
 		{"Secrets", testSecrets},
 		{"Conflict", testConflict},
 		{"ConcurrentWriters", testConcurrentWriters},

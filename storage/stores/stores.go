@@ -16,6 +16,7 @@ import (
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/storage"
+	"txlens/storage/budget"
 	"txlens/storage/postgres"
 )
 
@@ -33,6 +34,7 @@ type Store struct {
 	Payments Payments
 	Copying  Copying
 
+	Space  Space
 	File   File   // nil unless the store is a file
 	Server Server // nil unless the store is a database server
 }
@@ -46,13 +48,18 @@ type Base interface {
 	Close() error
 }
 
-// File are the methods of a store that is a file.
-type File interface {
+// Space are the methods of a store about its size.
+type Space interface {
 	// Room returns api.ErrFull if nothing more should be promised to a caller.
 	Room() error
-	// Size returns the size of the file and the bytes in use.
+	// Size returns the size of the file, or of all tables of a database server with a bound, and the
+	// bytes in use.
 	Size() (file, live int64)
-	Usage() storage.Usage
+	Usage() budget.Usage
+}
+
+// File are the methods of a store that is a file.
+type File interface {
 	// Backup writes a consistent copy of the file and returns its size.
 	Backup(w io.Writer) (int64, error)
 }
@@ -101,7 +108,7 @@ func Parse(text string) (Location, error) {
 
 // Options of a store. Zero values mean the defaults named at each field.
 type Options struct {
-	MaxBytes int64 // size that a file should not exceed; 0: no bound
+	MaxBytes int64 // size that the store should not exceed; 0: no bound
 	// LeaseWait is how long to wait while another process writes to a database server, default
 	// 30 s; negative: until the context ends.
 	LeaseWait   time.Duration
@@ -137,12 +144,14 @@ func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
 		s, err := postgres.Open(ctx, at.URL, postgres.Options{
 			LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration, Command: o.command,
-			Address: o.Address, OnOwner: o.OnOwner,
+			MaxBytes: o.MaxBytes, Address: o.Address, OnOwner: o.OnOwner,
 		})
 		if err != nil {
 			return Store{}, err
 		}
-		return Store{Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Server: s}, nil
+		return Store{
+			Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Space: s, Server: s,
+		}, nil
 	}
 	s, err := storage.Open(at.Dir, storage.Options{MaxBytes: o.MaxBytes, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log})
 	if err != nil {
@@ -153,7 +162,7 @@ func open(ctx context.Context, at Location, o Options) (Store, error) {
 
 // OfFile returns an open file as a Store.
 func OfFile(s *storage.Store) Store {
-	return Store{Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, File: s}
+	return Store{Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Space: s, File: s}
 }
 
 // Exists reports whether there is a store, without making one.

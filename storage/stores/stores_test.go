@@ -37,8 +37,8 @@ func TestFile(t *testing.T) {
 	if inUse, err := stores.Inspect(t.Context(), at); !inUse || err != nil {
 		t.Errorf("while it is open: %t, %v", inUse, err)
 	}
-	if s.Server != nil || s.File.Room() != nil || s.File.Usage().Max != 64_000_000 || s.Ping() != nil {
-		t.Errorf("%+v", s.File.Usage())
+	if s.Server != nil || s.Space.Room() != nil || s.Space.Usage().Max != 64_000_000 || s.Ping() != nil {
+		t.Errorf("%+v", s.Space.Usage())
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

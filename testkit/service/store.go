@@ -19,14 +19,14 @@ const storeEnv = "TXLENS_TEST_STORE"
 
 // StoreFlags are further flags of txlens serve that say where the store of a server with these
 // flags is: none, or, where TXLENS_TEST_STORE is "postgres", a database. Servers with the same
-// --data get the same database. There are none for a server that has no --data, or that has
-// flags which are about the file.
+// --data get the same database. There are none for a server that has no --data, or that
+// says where its store is.
 func StoreFlags(args []string) ([]string, error) {
 	i := len(args) - 2 // a later flag replaces an earlier one
 	for i >= 0 && args[i] != "--data" {
 		i--
 	}
-	if i < 0 || os.Getenv(storeEnv) != "postgres" || slices.Contains(args, "--store") || slices.Contains(args, "--data-max") {
+	if i < 0 || os.Getenv(storeEnv) != "postgres" || slices.Contains(args, "--store") {
 		return nil, nil
 	}
 	databases.Lock()

@@ -256,10 +256,10 @@ var (
 	descWaiting = prometheus.NewDesc("txlens_waiting", "1 while the server waits for a database that another one uses.", nil, nil)
 	descRunning = prometheus.NewDesc("txlens_analyses_running", "Analyses that run, of requests and jobs.", nil, nil)
 	descJobs    = prometheus.NewDesc("txlens_jobs", "Async jobs in hand, by state.", []string{"state"}, nil)
-	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file.", nil, nil)
-	descLive    = prometheus.NewDesc("txlens_store_live_bytes", "Bytes of the database file that hold something.", nil, nil)
+	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file, or of the tables.", nil, nil)
+	descLive    = prometheus.NewDesc("txlens_store_live_bytes", "Bytes of the database that hold something.", nil, nil)
 
-	descMax      = prometheus.NewDesc("txlens_store_max_bytes", "Size that the database file should not exceed.", nil, nil)
+	descMax      = prometheus.NewDesc("txlens_store_max_bytes", "Size that the database should not exceed.", nil, nil)
 	descPromised = prometheus.NewDesc("txlens_store_promised_bytes", "Bytes of the database that are kept until they expire.", nil, nil)
 	descEvicted  = prometheus.NewDesc(
 		"txlens_store_evicted_total", "Run records of unmetered requests that were deleted before they expired.", nil, nil,
