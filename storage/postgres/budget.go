@@ -179,9 +179,9 @@ func (s *Store) makeRoom(group []write) []write {
 	return append(group, s.eviction(added, len(group)))
 }
 
-// shrink has records deleted until there is room, or nothing more to delete.
+// shrink has records deleted until there is room, or nothing more to delete, or the store is closed.
 func (s *Store) shrink(write func(write)) {
-	for s.Usage().Crowded(0) && !s.isReleased() {
+	for s.Usage().Crowded(0) && !s.isReleased() && s.budget.ctx.Err() == nil {
 		before := s.budget.evicted.Load()
 		write(s.eviction(0, 0))
 		if s.budget.evicted.Load() == before {
@@ -193,7 +193,11 @@ func (s *Store) shrink(write func(write)) {
 // afterGroup does what a bound asks for between two groups. The writer calls it.
 func (s *Store) afterGroup() {
 	if s.Usage().Full() {
-		s.shrink(func(w write) { s.writeGroup([]write{w}) })
+		s.shrink(func(w write) {
+			if len(s.writes) == 0 { // no write waits for a deletion that is not part of its group
+				s.writeGroup([]write{w})
+			}
+		})
 	}
 	s.recount()
 	s.vacuum()

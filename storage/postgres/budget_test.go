@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/api"
@@ -30,7 +31,6 @@ func settled(t *testing.T, s *Store) {
 		if err := put(s); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
 	}
 	if err := put(s); err != nil { // the group before was booked
 		t.Fatal(err)
@@ -132,14 +132,84 @@ func TestCountsWhatIsThere(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	own := job.RunRow{ID: recordid.New(), Class: job.RunUnmeteredStream, State: job.RunReplayable, Frames: noise(9000)}
-	if err := old.PutRun(own); err != nil {
+	if err := errors.Join(old.PutRun(own), put(s)); err != nil { // the writer has asked for no count after the first one
 		t.Fatal(err)
+	}
+	reads := s.pool.Stat().AcquireCount()
+	if err := errors.Join(put(s), put(s)); err != nil || s.pool.Stat().AcquireCount() != reads {
+		t.Errorf("all rows are counted without need: %v", err)
 	}
 	s.budget.doubt.Store(true)
 	settled(t, s)
 	if s.budget.evictable.Load() < 9000 {
 		t.Errorf("%+v", s.Usage())
 	}
+}
+
+// TestWriteMakesRoom: a database above its bound has room after one more write, because nothing else writes.
+func TestWriteMakesRoom(t *testing.T) {
+	name := create(t)
+	old := open(t, name, Options{ExpireEvery: -1})
+	for range 40 {
+		row := job.RunRow{ID: recordid.New(), Class: job.RunUnmeteredBlocking, State: job.RunReplayable, Frames: noise(100_000)}
+		if err := old.PutRun(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, name, Options{MaxBytes: 2 << 20, ExpireEvery: -1})
+	<-s.budget.counted
+	if s.Room() == nil {
+		t.Error("there is room")
+	}
+	if err := put(s); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; s.Usage().Crowded(0) && i < 5000; i++ {
+		if err := s.Ping(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if u := s.Usage(); s.Room() != nil || u.Evicted < 20 {
+		t.Errorf("%+v", u)
+	}
+}
+
+// TestEstimate: what is counted is about what the files grow by, the ledger included.
+func TestEstimate(t *testing.T) {
+	s := open(t, create(t), Options{MaxBytes: 1 << 30, ExpireEvery: -1})
+	<-s.budget.counted
+	grows := func(fill func() error) {
+		t.Helper()
+		s.tend()
+		file, live := s.Size()
+		promised := s.Usage().Promised
+		if err := fill(); err != nil {
+			t.Fatal(err)
+		}
+		s.tend()
+		nowFile, nowLive := s.Size()
+		by, counted := nowFile-file, nowLive-live
+		t.Logf("files grew by %d, counted %d", by, counted)
+		if counted < by*19/20 || counted > by*21/20 || s.Usage().Promised-promised != counted {
+			t.Errorf("files grew by %d, counted %d, %+v", by, counted, s.Usage())
+		}
+	}
+	grows(func() (err error) {
+		for n := range 1500 {
+			err = errors.Join(err, s.PutRun(job.RunRow{ID: recordid.New(), State: job.RunReplayable, Frames: noise(500 + n*5)}))
+		}
+		return err
+	})
+	grows(func() error {
+		var bills []channel.Entry
+		for range 3000 {
+			bills = append(bills, channel.Entry{Bill: &channel.Bill{ID: recordid.New()}})
+		}
+		return s.Commit(bills...)
+	})
 }
 
 // TestReleasedDeletesNothing: only the holder of the lease deletes records before their time.

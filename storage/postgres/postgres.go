@@ -322,21 +322,26 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 			return err
 		}
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, `INSERT INTO schema_versions (version) VALUES ($1)`, have+1); err != nil {
-				return err
-			}
-			if have >= notesSince {
-				if _, err := tx.Exec(ctx, `DELETE FROM notes WHERE name = $1`, noteOldest); err != nil {
-					return err
-				}
-			}
-			_, err := tx.Exec(ctx, string(text))
-			return err
+			return applyMigration(ctx, tx, have+1, string(text))
 		})
 		if err != nil && !isConflict(err) {
 			return fmt.Errorf("bring the schema to version %d: %w", have+1, err)
 		}
 	}
+}
+
+// applyMigration brings the schema to a version.
+func applyMigration(ctx context.Context, tx pgx.Tx, version int64, text string) error {
+	if _, err := tx.Exec(ctx, `INSERT INTO schema_versions (version) VALUES ($1)`, version); err != nil {
+		return err
+	}
+	if version > notesSince {
+		if _, err := tx.Exec(ctx, `DELETE FROM notes WHERE name = $1`, noteOldest); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, text)
+	return err
 }
 
 // noteOldest is the name of the note with the oldest version of the schema whose programs can use

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/api"
@@ -357,7 +359,8 @@ func TestConstraints(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	name := create(t)
 	s := open(t, name, Options{})
-	if _, err := s.pool.Exec(context.Background(), fmt.Sprintf(`INSERT INTO schema_versions VALUES (%d); DELETE FROM notes`, lastMigration+1)); err != nil {
+	later := func(tx pgx.Tx) error { return applyMigration(t.Context(), tx, lastMigration+1, `SELECT 1`) } // it writes no note
+	if err := pgx.BeginFunc(t.Context(), s.writer, later); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -410,6 +413,10 @@ func TestMigration(t *testing.T) {
 	version(3)
 	next := open(t, name, Options{})
 	version(lastMigration)
+	var oldest string
+	if err := pool.QueryRow(ctx, `SELECT value FROM notes WHERE name = 'oldest program'`).Scan(&oldest); err != nil || oldest != "5" {
+		t.Errorf("programs from version %q on can use the schema, %v", oldest, err)
+	}
 	if err := errors.Join(put(next), next.PutKept(), next.Close()); err != nil {
 		t.Error(err)
 	}

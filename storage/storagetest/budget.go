@@ -178,6 +178,28 @@ func testFullOfPromises(f *fixture) {
 	}
 }
 
+// testLoweredBound: a database above its bound has no room until records were deleted.
+func testLoweredBound(f *fixture) {
+	paid, err := f.putRuns(job.RunPaid, 100)
+	f.no(err)
+	free, err := f.putRuns(job.RunUnmeteredStream, tooMany)
+	f.no(err)
+	f.openBounded()
+	if !errors.Is(f.Room(), api.ErrFull) || f.Usage().Tight() {
+		f.Errorf("%v, %+v", f.Room(), f.Usage())
+	}
+	_, err = f.Expire()
+	f.no(err)
+	if n := f.left(free); f.Room() != nil || n == 0 || n == len(free) || f.left(free[len(free)-n:]) != n {
+		f.Errorf("%v, %d of %d runs are left", f.Room(), n, len(free))
+	}
+	more, err := f.putRuns(job.RunUnmeteredStream, 10)
+	f.no(err)
+	if f.left(more) != 10 || f.left(paid) != 100 || f.Usage().Live > budget.EvictFrom(bound)*21/20 {
+		f.Errorf("%d new runs and %d paid runs are left, %+v", f.left(more), f.left(paid), f.Usage())
+	}
+}
+
 // testUnbounded: without a bound nothing is deleted and there is always room.
 func testUnbounded(f *fixture) {
 	ids, err := f.putRuns(job.RunUnmeteredBlocking, 100)

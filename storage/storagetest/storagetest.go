@@ -99,6 +99,7 @@ func (s Suite) Run(t *testing.T) {
 		{"CommitThen", testCommitThen},
 		{"EvictionOrder", testEvictionOrder},
 		{"FullOfPromises", testFullOfPromises},
+		{"LoweredBound", testLoweredBound},
 		{"Unbounded", testUnbounded},
 		{"Secrets", testSecrets},
 		{"Conflict", testConflict},
