@@ -253,9 +253,8 @@ type sender Proxy
 const (
 	// resendPause is the time between two attempts to send a request.
 	resendPause = 50 * time.Millisecond
-	// abandonAfter is how long a server may still take to answer when another one has become the
-	// owner: it is paused, or cut off, unless it ends what it has begun.
-	abandonAfter = 5 * time.Second
+	// probeTime is how long a server may take to answer a probe.
+	probeTime = time.Second
 )
 
 // RoundTrip sends a request to the owner. While there is none, or it cannot be reached, or it
@@ -292,13 +291,14 @@ func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends a request once. It gives up a while after changed was closed.
+// send sends a request once. After changed was closed it gives up if the server is paused or cannot be
+// reached; one that lives ends what it has begun.
 func (p *Proxy) send(r *http.Request, to Owner, changed <-chan struct{}) (*http.Response, error) {
 	client, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(r.Context()) // the body is read under it, until r ends
+	ctx, cancel := context.WithCancel(r.Context()) // the answer is read under it, until r ends
 	out := r.Clone(ctx)
 	if out.Body, err = r.GetBody(); err != nil {
 		cancel()
@@ -309,26 +309,65 @@ func (p *Proxy) send(r *http.Request, to Owner, changed <-chan struct{}) (*http.
 	// A connection that the owner closes while a request is on its way leaves the outcome of the
 	// request open. Requests without effect are repeated then; others get a connection of their own.
 	out.Close = !hasNoEffect(out)
-	answered := make(chan struct{})
+	ended := make(chan struct{}) // closed when the answer was read
 	go func() {
-		select {
-		case <-answered:
-			return
-		case <-changed:
-		}
-		select {
-		case <-answered:
-		case <-time.After(abandonAfter):
-			cancel()
+		wait := changed
+		for {
+			select {
+			case <-ended:
+				return
+			case <-wait:
+			}
+			if !p.responds(ctx, to) {
+				cancel()
+				return
+			}
+			wait = after(probeTime)
 		}
 	}()
 	resp, err := p.wire.RoundTrip(out)
-	close(answered)
 	if err != nil {
 		cancel()
+		close(ended)
 		return nil, err
 	}
+	resp.Body = watchedBody{resp.Body, sync.OnceFunc(func() { close(ended) })}
 	return resp, nil
+}
+
+// watchedBody calls ended when it is closed.
+type watchedBody struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (b watchedBody) Close() error {
+	defer b.ended()
+	return b.ReadCloser.Close()
+}
+
+// after returns a channel that is closed after a time.
+func after(d time.Duration) <-chan struct{} {
+	c := make(chan struct{})
+	time.AfterFunc(d, func() { close(c) })
+	return c
+}
+
+// responds reports whether a server answers at all. A refused connection is an answer: the server
+// stops, or has ended, and then the connection with the request ends by itself.
+func (p *Proxy) responds(ctx context.Context, o Owner) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	probe, err := http.NewRequestWithContext(ctx, http.MethodHead, o.Address.String()+"/health", nil)
+	if err != nil {
+		return false
+	}
+	probe.Close = true
+	resp, err := p.wire.RoundTrip(probe)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return ctx.Err() == nil
 }
 
 func hasNoEffect(r *http.Request) bool {

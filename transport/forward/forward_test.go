@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -249,27 +250,61 @@ func TestOutcomeUnknown(t *testing.T) {
 	f("POST", all, 2, 2, false)
 }
 
-// TestAbandons: a server that does not answer while another one has become the owner is given up.
+// TestAbandons: when another server has become the owner, one that does not answer at all is given up,
+// and one that lives ends what it has begun.
 func TestAbandons(t *testing.T) {
-	asked, end := make(chan struct{}), make(chan struct{})
-	defer close(end)
-	paused := owner(t, func(w http.ResponseWriter, r *http.Request) {
-		close(asked)
-		select {
-		case <-end:
-		case <-r.Context().Done():
+	f := func(lives, begun bool, want string) {
+		t.Helper()
+		asked, end := make(chan struct{}), make(chan struct{})
+		release := sync.OnceFunc(func() { close(end) })
+		t.Cleanup(release)
+		probes := make(chan struct{}, 10)
+		first := owner(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/health" {
+				probes <- struct{}{}
+				if !lives {
+					<-r.Context().Done()
+				}
+				return
+			}
+			if begun {
+				io.WriteString(w, "I am ")
+				http.NewResponseController(w).Flush()
+			}
+			close(asked)
+			select {
+			case <-end:
+				io.WriteString(w, "the first one")
+			case <-r.Context().Done():
+			}
+		})
+		p := New(Options{Wait: time.Minute})
+		p.SetOwner(first)
+		address := serve(t, p)
+		next := owner(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "the next one") })
+		go func() {
+			<-asked
+			p.SetOwner(next)
+			<-probes
+			if lives {
+				<-probes
+				release()
+			}
+		}()
+		resp, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	p := New(Options{Wait: time.Minute})
-	p.SetOwner(paused)
-	address := serve(t, p)
-	go func() {
-		<-asked
-		p.SetOwner(owner(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "the next one") }))
-	}()
-	if resp, text := ask(t, "GET", address, "", nil); resp.StatusCode != 200 || text != "the next one" {
-		t.Errorf("%d %q", resp.StatusCode, text)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if cut := !lives && begun; string(text) != want || (err != nil) != cut {
+			t.Errorf("lives %t, begun %t: %q, %v; want %q", lives, begun, text, err, want)
+		}
 	}
+	f(false, false, "the next one")
+	f(false, true, "I am ") // and the connection breaks
+	f(true, false, "the first one")
+	f(true, true, "I am the first one")
 }
 
 // TestOneHop: a request that was passed on is not passed on again, and whoever sent it knows that
