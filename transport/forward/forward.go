@@ -278,6 +278,7 @@ func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
 				return nil, err
 			default:
 				repeated = true
+				late.Reset(p.o.Wait)
 			}
 		}
 		select {
