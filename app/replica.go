@@ -52,7 +52,7 @@ func (s *Server) startReplica(d *door) *replica {
 }
 
 // errWaiting is why a server that waits for its database is not ready.
-var errWaiting = errors.New("no server uses the database that answers other servers, or it is away; this one waits and takes over when it may")
+var errWaiting = errors.New("the server that uses the database is not known, or the database is away; this server waits and takes over when the lease is free")
 
 // reachTimeout is how long the server that uses the database may take to accept a connection.
 const reachTimeout = time.Second

@@ -57,7 +57,7 @@ func (l *inspection) controls(a common.Address) (out []control) {
 	return out
 }
 
-// waited reports whether the contract had named one of the party before: as a
+// waited reports whether the contract had named a member of the party before: as a
 // pending owner, say. Then the change was meant.
 func (l *inspection) waited(a common.Address, to common.Address) bool {
 	for _, s := range l.changed(a) {
@@ -180,7 +180,7 @@ func (l *inspection) governs(v common.Address, c control) bool {
 	return owner != nil && common.BigToAddress(owner) == c.pre
 }
 
-// grabs is the first cthe party to a contract that carries the new
+// grabs is the first call of the party to a contract that carries the new
 // controller, or where none does, that is made by it.
 func (l *inspection) grabs(v common.Address, c control) *trace.Frame {
 	var by *trace.Frame

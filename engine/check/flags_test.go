@@ -29,7 +29,7 @@ func names(risks []verdict.Risk) (out []string) {
 func TestFlags(t *testing.T) {
 	f := func(prefix string, want ...string) {
 		t.Helper()
-		c := specimen(t, filepath.Join("testdata", match(t, prefix)))
+		c := readCase(t, filepath.Join("testdata", match(t, prefix)))
 		if got := names(c.Triage.Flags); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", prefix, got, want)
 		}

@@ -117,8 +117,8 @@ func TestUnlimitedIsNotAsked(t *testing.T) {
 	f(1, word(big.NewInt(5000)))
 }
 
-// TestOneClaim: earlier claims are asked of one account; what is not known explains nothing, and
-// nobody is told that there was no claim.
+// TestOneClaim: the earlier claims of one account are looked up. An unknown claim explains nothing, and
+// the finding does not say that there was none.
 func TestOneClaim(t *testing.T) {
 	reward := func(payer string) *trace.Frame { return call(payer, "getReward_1()", pay("dai", "tool", 5000)) }
 	asked := func(want bool, function, of string, root *trace.Frame) {

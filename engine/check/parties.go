@@ -226,7 +226,7 @@ func (l *inspection) heldTokens(a, token common.Address, delta *big.Int) *big.In
 	return nil
 }
 
-// reached reports whether a frame runs below a cthe party to a contract.
+// reached reports whether a frame runs below a call of the party to a contract.
 func (l *inspection) reached(f *trace.Frame, contract common.Address) *trace.Frame {
 	var found *trace.Frame
 	for ; f != nil; f = f.Parent {

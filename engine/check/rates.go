@@ -18,7 +18,7 @@ import (
 // reading is a rate that a contract asked another for before it paid.
 type reading struct {
 	frame  *trace.Frame // the call that asks
-	outer  *trace.Frame // the cthe party to the reader
+	outer  *trace.Frame // the call of the party to the reader
 	reader common.Address
 	source common.Address
 	paid   *facts.Move // by the reader to the party, after it

@@ -10,44 +10,34 @@ import (
 	"txlens/engine/agent/claim"
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/chain"
 	"txlens/engine/check"
 	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/engine/upstream"
 	"txlens/engine/verdict"
+	"txlens/testkit/specimen"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// specimen makes the case of a recorded transaction of the zoo: what the node told, and
+// readCase makes the case of a recorded transaction of the zoo: what the node told, and
 // what it answered to the questions of the triage, two rounds of them.
-func specimen(t *testing.T, file string) *assemble.Analysis {
+func readCase(t *testing.T, file string) *assemble.Analysis {
 	t.Helper()
-	b, err := upstream.ReadBundle(file)
-	if err != nil {
-		t.Fatal(err)
+	s := specimen.Read(t, file)
+	ev := &assemble.Evidence{
+		TxHash: s.Meta.TxHash, Chain: s.Chain, Tx: s.Known.Tx, Receipt: s.Known.Receipt, Block: s.Known.Block, Tree: s.Traced.Tree,
+		Diff: s.Traced.Diff, SourcesOff: true, Version: "test", Triage: true,
 	}
-	ctx, w := t.Context(), upstream.ReplaySession(b, nil)
-	ch, _ := chain.ByID(b.Meta.ChainID)
-	hash := common.HexToHash(b.Meta.TxHash)
-	facts, err := gather.ReadFacts(ctx, w, ch, hash)
-	if err != nil {
-		t.Fatal(err)
-	}
-	traced, err := gather.Trace(ctx, w, ch, hash, gather.TraceOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ev := &assemble.Evidence{TxHash: b.Meta.TxHash, Chain: ch, Tx: facts.Tx, Receipt: facts.Receipt, Block: facts.Block, Tree: traced.Tree, Diff: traced.Diff, SourcesOff: true, Version: "test", Triage: true}
-	if ev.Tokens, err = gather.Tokens(ctx, w, ch, ev.Tx, ev.Receipt); err != nil {
+	ctx := t.Context()
+	var err error
+	if ev.Tokens, err = gather.Tokens(ctx, s.Session, s.Chain, ev.Tx, ev.Receipt); err != nil {
 		t.Fatal(err)
 	}
 	c := assemble.Build(ev)
 	for range 2 {
-		views, _ := gather.Views(ctx, w, ch, ev.Tx, c.Triage.Questions)
+		views, _ := gather.Views(ctx, s.Session, s.Chain, ev.Tx, c.Triage.Questions)
 		ev.Views = append(ev.Views, views...)
 		c = assemble.Build(ev)
 	}
@@ -72,7 +62,7 @@ func TestSpecimens(t *testing.T) {
 	twins := 0
 	for _, file := range files {
 		name := filepath.Base(file)
-		c := specimen(t, file)
+		c := readCase(t, file)
 		exploit := c.Result.TxType != nil && *c.Result.TxType == api.TypeExploit
 		if strings.Contains(name, "-twin-") {
 			twins++
@@ -144,7 +134,7 @@ func sound(t *testing.T, name string, c *assemble.Analysis) {
 // TestQuickTrace: a finding on a trace that was made without the earlier transactions of
 // the block says that this is missing.
 func TestQuickTrace(t *testing.T) {
-	ev := *specimen(t, filepath.Join("testdata", match(t, "reentrancy-p"))).Evidence
+	ev := *readCase(t, filepath.Join("testdata", match(t, "reentrancy-p"))).Evidence
 	quick := *ev.Tree
 	quick.Source = trace.SourceReplayQuick
 	ev.Tree = &quick
@@ -200,7 +190,7 @@ func consistent(t *testing.T, name string, r *api.Result, f *api.Finding) {
 func TestWithoutState(t *testing.T) {
 	f := func(file string, change func(*assemble.Evidence), exploit bool) {
 		t.Helper()
-		c := specimen(t, filepath.Join("testdata", file))
+		c := readCase(t, filepath.Join("testdata", file))
 		ev := *c.Evidence
 		change(&ev)
 		again := assemble.Build(&ev)

@@ -8,14 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/chain"
 	"txlens/engine/facts"
-	"txlens/engine/gather"
-	"txlens/engine/upstream"
 	"txlens/testkit/golden"
 	"txlens/testkit/scene"
-
-	"github.com/ethereum/go-ethereum/common"
+	"txlens/testkit/specimen"
 )
 
 // plain are the lines of a reading that say nothing of an act where they are as in a call that does
@@ -49,22 +45,8 @@ func TestSpecimens(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txlens")
 		t.Run(name, func(t *testing.T) {
-			b, err := upstream.ReadBundle(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, w := t.Context(), upstream.ReplaySession(b, nil)
-			ch, _ := chain.ByID(b.Meta.ChainID)
-			hash := common.HexToHash(b.Meta.TxHash)
-			known, err := gather.ReadFacts(ctx, w, ch, hash)
-			if err != nil {
-				t.Fatal(err)
-			}
-			traced, err := gather.Trace(ctx, w, ch, hash, gather.TraceOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := facts.Read(scene.Compose(ch, known.Tx, known.Receipt, known.Block, traced.Tree))
+			s := specimen.Read(t, file)
+			a := facts.Read(scene.Compose(s.Chain, s.Known.Tx, s.Known.Receipt, s.Known.Block, s.Traced.Tree))
 			golden.Compare(t, "testdata/specimens/"+name+".txt", []byte(scene.Reading(a)+"\n"))
 		})
 	}

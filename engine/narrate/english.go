@@ -111,7 +111,7 @@ var english = map[verdict.Form]string{
 	verdict.ReadsReserves:        "%s reads the reserves of %s: %s and %s",
 	verdict.PaysByPrice:          "%s pays %s by that price",
 	verdict.PaidByMovedReserves:  "%s must not pay by a spot price that the one it pays has just moved; in frame %s it read reserves %s and %s of %s, before the transaction %s and %s, and gave %s for what was worth less at that price (%s).",
-	verdict.ReadsMovedReserves:   "%s reads the reserves of %s, which the sender or a contract of it has just moved",
+	verdict.ReadsMovedReserves:   "%s reads the reserves of %s, which the sender or one of its contracts has just moved",
 	verdict.Pays:                 "%s pays %s",
 	verdict.PaidByMovedSpotPrice: "%s must not pay by a spot price that the one it pays has just moved; in frame %s it read that of %s and paid %s (%s).",
 	verdict.CreditFellBy:         "what %s keeps for %s fell by %s base units only",

@@ -11,9 +11,9 @@ const (
 	refusePercent = 90
 )
 
-// LeastEvicted is the least number of bytes that one transaction deletes, so that only one in
+// leastEvicted is the least number of bytes that one transaction deletes, so that only one in
 // many transactions deletes records.
-const LeastEvicted = 256 << 10
+const leastEvicted = 256 << 10
 
 // Usage is what a bounded store contains, in bytes, as of the last commit.
 type Usage struct {
@@ -34,7 +34,7 @@ func (u Usage) Full() bool { return u.Max > 0 && u.Live >= percent(u.Max, refuse
 func (u Usage) Crowded(more int64) bool { return u.Max > 0 && u.Live+more >= EvictFrom(u.Max) }
 
 // Excess is the number of bytes to delete in a transaction that adds so many.
-func Excess(added int64) int64 { return max(2*added, LeastEvicted) }
+func Excess(added int64) int64 { return max(2*added, leastEvicted) }
 
 // EvictFrom is the number of bytes from which on records are deleted.
 func EvictFrom(bound int64) int64 { return percent(bound, evictPercent) }

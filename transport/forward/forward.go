@@ -381,13 +381,17 @@ func unsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// ParseAddress reads the address under which other replicas reach a server: a scheme, a host and
-// a port.
+// ParseAddress reads the address under which other replicas reach a server. The result has a scheme, a
+// host and a port, which is that of the scheme where the text has none.
 func ParseAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("want http://HOST:PORT or https://HOST:PORT")
+		return nil, errors.New("want http://HOST:PORT or https://HOST:PORT, without a path")
 	}
-	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	return &url.URL{Scheme: u.Scheme, Host: host}, nil
 }

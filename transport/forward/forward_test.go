@@ -438,7 +438,8 @@ func TestParseAddress(t *testing.T) {
 		}
 	}
 	f("http://10.0.0.1:8402", "http://10.0.0.1:8402")
-	f("https://a.internal/", "https://a.internal")
+	f("https://a.internal/", "https://a.internal:443")
+	f("http://[::1]", "http://[::1]:80")
 	f("http://[::1]:80", "http://[::1]:80")
 	f("10.0.0.1:8402", "")
 	f("ftp://a", "")
