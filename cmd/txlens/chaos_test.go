@@ -284,6 +284,9 @@ func (f *fleet) judgeLedger() {
 // requests, and all servers give the same answer. It returns how many there are.
 func (f *fleet) judgeAnswers(tx string) int {
 	f.t.Helper()
+	for _, m := range f.members {
+		m.awaitListen() // the last fault may have ended it
+	}
 	told := map[string]bool{}
 	for _, p := range f.payers {
 		for _, path := range p.answers {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -96,6 +97,20 @@ func (m *member) awaitStart(starts int) {
 		return m.starts > starts
 	}) {
 		m.t.Fatalf("%s does not end: %s", m.listen, tail(m.log.String(), 20))
+	}
+}
+
+// awaitListen waits until the server takes connections.
+func (m *member) awaitListen() {
+	m.t.Helper()
+	if !eventually(func() bool {
+		c, err := net.Dial("tcp", m.listen)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}) {
+		m.t.Fatalf("%s takes no connection: %s", m.listen, tail(m.log.String(), 20))
 	}
 }
 

@@ -40,6 +40,7 @@ type tests struct {
 	failed   int
 	skipped  []string
 	problems []string
+	reasons  []string        // what failed tests said, see reasonsIn
 	measured bool            // a benchmark was measured
 	fuzzed   map[string]bool // packages that fuzzed
 }
@@ -257,7 +258,7 @@ func (t *tests) endTest(key string, e event) {
 			t.failed++
 		}
 		if b := t.output[key]; b != nil {
-			fmt.Fprint(t.out, b.String())
+			t.fail(e.Test, b.String())
 		}
 	case "skip":
 		t.skipped = append(t.skipped, key)
@@ -269,6 +270,32 @@ func (t *tests) endTest(key string, e event) {
 		}
 	}
 	delete(t.output, key)
+}
+
+// fail prints what a failed test wrote, and keeps its reasons for the end.
+func (t *tests) fail(test, output string) {
+	fmt.Fprint(t.out, output)
+	for _, line := range reasonsIn(output) {
+		t.reasons = append(t.reasons, test+": "+line)
+	}
+}
+
+// A line of a failed test that may say why it failed. The testing package does not mark errors.
+var reasonLine = regexp.MustCompile(`^ *([\w.]+_test\.go:\d+: |panic: |WARNING: DATA RACE)`)
+
+// maxReasons and maxReason bound what is repeated of one failed test, in lines and in bytes of one.
+const maxReasons, maxReason = 10, 300
+
+// reasonsIn returns the last lines of a test's output that may say why it failed. They are printed
+// again at the end of a run, because the logs of servers are long and CI shows the end alone.
+func reasonsIn(output string) (lines []string) {
+	for line := range strings.Lines(output) {
+		if reasonLine.MatchString(line) {
+			line = strings.TrimSpace(line)
+			lines = append(lines, strings.ToValidUTF8(line[:min(len(line), maxReason)], ""))
+		}
+	}
+	return lines[max(0, len(lines)-maxReasons):]
 }
 
 // lastLine is the reason that a skipped test printed.
@@ -294,7 +321,7 @@ func (t *tests) endPackage(e event) {
 		// A panic or a timeout ends a package without an end of its running tests.
 		for _, running := range slices.Sorted(maps.Keys(t.output)) {
 			if strings.HasPrefix(running, key) {
-				fmt.Fprint(t.out, t.output[running].String())
+				t.fail(strings.TrimPrefix(running, key), t.output[running].String())
 				delete(t.output, running)
 			}
 		}
@@ -330,6 +357,9 @@ func (t *tests) conclude(failed error) error {
 	}
 	if !t.benching && !t.fuzzing {
 		fmt.Fprintf(t.out, "tests: %d passed, %d failed, %d skipped\n", t.passed, t.failed, skips)
+	}
+	for _, reason := range t.reasons {
+		fmt.Fprintf(t.out, "failed: %s\n", reason)
 	}
 	if failed != nil {
 		t.problems = append(t.problems, fmt.Sprintf("go test: %v", failed))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // madeModule makes a module of one package with tests and changes into its folder.
@@ -72,8 +73,8 @@ func TestRunsOfGo(t *testing.T) {
 	f("", "tests: 0 passed, 0 failed, 1 skipped", "-any-skip", "--", "-run", "TestSkip$", ".")
 	f("read the skips that may happen", "", "-skips", "absent", "--", ".")
 	f("line 1 of the skips that may happen is not", "", "-skips", "wrong", "--", ".")
-	f("exit status 1", "the reason", "--", "-run", "TestFail", ".")
-	f("exit status 1", "the panic", "--", "-run", "TestPanic", ".")
+	f("exit status 1", "0 skipped\nfailed: TestFail: made_test.go:9: the reason\n", "--", "-run", "TestFail", ".")
+	f("exit status 1", "failed: TestPanic: panic: the panic", "--", "-run", "TestPanic", ".")
 	f("exit status 1", "", "--", "./absent")
 	f("", "", "--", "-run", "^$", "-fuzz", "^FuzzOne$", "-fuzztime", "10x", ".")
 	f("no fuzz tests to fuzz", "", "--", "-run", "^$", "-fuzz", "^FuzzAbsent$", "-fuzztime", "10x", ".")
@@ -103,6 +104,24 @@ func TestAlternatives(t *testing.T) {
 	f("A(B|C)|D", "A(B|C)", "D")
 	f("[|]|D", "[|]", "D")
 	f(`A\|B|C`, `A\|B`, "C")
+}
+
+func TestReasons(t *testing.T) {
+	var output strings.Builder
+	output.WriteString("=== RUN   TestA\n    made_test.go:1: the first\nmade_test.go: no number\n")
+	for range maxReasons - 2 {
+		output.WriteString("        made_test.go:2: " + strings.Repeat("é", maxReason) + "\n        more of it\n")
+	}
+	output.WriteString("WARNING: DATA RACE\npanic: the last\n--- FAIL: TestA (0.00s)\n")
+	got := reasonsIn(output.String())
+	if len(got) != maxReasons || got[len(got)-1] != "panic: the last" || got[len(got)-2] != "WARNING: DATA RACE" {
+		t.Fatalf("%q", got)
+	}
+	for _, line := range got {
+		if len(line) > maxReason || !utf8.ValidString(line) || strings.Contains(line, "the first") {
+			t.Errorf("%q", line)
+		}
+	}
 }
 
 func TestSlowest(t *testing.T) {
