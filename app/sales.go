@@ -13,8 +13,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/actors/runtime"
@@ -27,6 +25,8 @@ import (
 	"txlens/storage/stores"
 	"txlens/transport"
 	"txlens/transport/discovery"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Sales are the payment channels of a server that sells, and what is sold by them. They
@@ -266,7 +266,7 @@ func (s *Sales) jobStored(id, code string) {
 	if s == nil || s.Channels == nil || code != api.CodeInterrupted {
 		return
 	}
-	_, err := s.Channels.Final(context.Background(), id, tempo.Amount{})
+	_, err := s.Channels.Final(context.Background(), id, tempo.Amount{}, nil)
 	if err != nil && !errors.Is(err, channel.ErrNoBill) {
 		s.log.Error("end the bill of an interrupted job", "job", id, "error", err)
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-	bolt "go.etcd.io/bbolt"
-
 	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
+	bolt "go.etcd.io/bbolt"
 )
 
 var _ = channel.StoreOf[*Store]
@@ -59,12 +59,21 @@ const entrySize = 1 << 10
 
 // Commit writes entries, all or none, and returns when they are on disk.
 func (s *Store) Commit(entries ...channel.Entry) error {
-	return ledgerError(s.update(len(entries)*entrySize, putEntries(entries)))
+	put, size, err := s.putEntries(entries)
+	if err == nil {
+		err = s.update(size, put)
+	}
+	return ledgerError(err)
 }
 
 // CommitThen is Commit for callers that do not wait; see channel.Writer.
 func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
-	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(ledgerError(err)) })
+	put, size, err := s.putEntries(entries)
+	if err != nil {
+		go then(ledgerError(err))
+		return
+	}
+	s.updateThen(size, put, func(err error) { then(ledgerError(err)) })
 }
 
 func ledgerError(err error) error {
@@ -74,15 +83,34 @@ func ledgerError(err error) error {
 	return nil
 }
 
-func putEntries(entries []channel.Entry) func(*change) error {
+// putEntries is what writes entries, and about how many bytes it writes. Records of runs are packed
+// before, because the writer does nothing else meanwhile.
+func (s *Store) putEntries(entries []channel.Entry) (put func(*change) error, size int, err error) {
+	var runs []func(*change) error
+	size = len(entries) * entrySize
+	for _, e := range entries {
+		if e.Run == nil {
+			continue
+		}
+		run, n, err := s.runPut(*e.Run)
+		if err != nil {
+			return nil, 0, err
+		}
+		runs, size = append(runs, run), size+n
+	}
 	return func(c *change) error {
 		for i := range entries {
 			if err := putEntry(c, &entries[i]); err != nil {
 				return err
 			}
 		}
+		for _, run := range runs {
+			if err := run(c); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
+	}, size, nil
 }
 
 func putEntry(c *change, e *channel.Entry) error {

@@ -48,15 +48,27 @@ func (s *Store) PutRun(row job.RunRow) error {
 	if row.Class != job.RunPaid && s.Usage().Full() {
 		return job.ErrNotKept
 	}
+	put, size, err := s.runPut(row)
+	if err == nil {
+		err = s.update(size, put)
+	}
+	if err != nil {
+		return fmt.Errorf("store run: %w", err)
+	}
+	return nil
+}
+
+// runPut is what writes a record, and the number of bytes that it writes.
+func (s *Store) runPut(row job.RunRow) (put func(*change) error, size int, err error) {
 	r, paid := runs[row.Class], row.Class == job.RunPaid
 	p, err := r.pack(s, row.ID, runHead{row.State, row.FinishedAt, len(row.Frames), paid, row.Error, row.ErrorCode}, row.Frames)
 	if len(p.body) > job.MaxRunBytes || errors.Is(err, ErrTooLarge) {
 		p, err = r.pack(s, row.ID, runHead{State: job.RunTooLarge, FinishedAt: row.FinishedAt, Paid: paid})
 	}
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	err = s.update(len(p.body)+headSize, func(c *change) error {
+	return func(c *change) error {
 		for class, other := range runs {
 			if job.RunClass(class) == row.Class {
 				continue
@@ -66,11 +78,7 @@ func (s *Store) PutRun(row job.RunRow) error {
 			}
 		}
 		return r.putOne(c, p)
-	})
-	if err != nil {
-		return fmt.Errorf("store run: %w", err)
-	}
-	return nil
+	}, len(p.body) + headSize, nil
 }
 
 // Run returns one record, or api.ErrNoRun.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/valyala/fasthttp"
-
 	"txlens/actors/memory"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/transport/forward"
 	"txlens/transport/wire"
+
+	"github.com/go-json-experiment/json"
+	"github.com/valyala/fasthttp"
 )
 
 type handler func(s *Server, ctx *fasthttp.RequestCtx)
@@ -423,13 +424,10 @@ func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutSh
 	began := time.Now()
 	res, mined, landed, err := s.shared(work, job)
 	defer landed()
-	if job.priced != nil {
-		job.priced(res, err)
-	}
 	if err == nil {
 		last, err = lastFrame(job, res)
 	}
-	kept := s.recordRun(job, last, err)
+	kept, err := s.record(job, res, last, err)
 	if kept && err == nil && mined != nil {
 		s.keep(job, res, *mined, began)
 	}
@@ -437,6 +435,23 @@ func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutSh
 		return nil, api.ErrStopping
 	}
 	return reduced(last, job), err
+}
+
+// record stores how a run ended and reports whether there is a record now. A sold run whose record
+// cannot be stored has no price either, and fails: its payer asks again with the same voucher.
+func (s *Server) record(job RunSpec, res *api.Result, last any, failure error) (kept bool, err error) {
+	if job.priced == nil {
+		return s.recordRun(job, last, failure), failure
+	}
+	row := s.runRow(job, last, failure)
+	if row != nil && !s.cfg.Runs.Keeps(row.Class) {
+		row = nil
+	}
+	if err := job.priced(res, failure, row); err != nil {
+		s.cfg.Log.Error("store the price and the record of a run", "request", job.ID, "error", err)
+		return false, cmp.Or(failure, fmt.Errorf("%w: %w", api.ErrStoreAway, err))
+	}
+	return row != nil, failure
 }
 
 var errPanic = errors.New("the analysis panicked")

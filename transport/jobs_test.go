@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"txlens/actors/job"
 	"txlens/engine/api"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var (
@@ -212,24 +212,23 @@ type fakeRuns struct {
 
 func (*fakeRuns) Keeps(job.RunClass) bool { return true }
 
-func (f *fakeRuns) Finish(id string, _ job.RunClass, frames ...jsontext.Value) error {
+func (f *fakeRuns) Put(row job.RunRow) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken {
 		return errors.New("secret: the disk is gone")
 	}
-	f.frames[id] = frames
-	return nil
-}
-
-func (f *fakeRuns) Fail(id string, class job.RunClass, fault api.Fault) error {
-	err := f.Finish(id, class)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.faults == nil {
-		f.faults = make(map[string]api.Fault)
+	f.frames[row.ID] = nil
+	if row.State == job.RunErrored {
+		if f.faults == nil {
+			f.faults = make(map[string]api.Fault)
+		}
+		f.faults[row.ID] = api.Fault{Code: row.ErrorCode, Message: row.Error}
+		return nil
 	}
-	f.faults[id] = fault
+	var frames []jsontext.Value
+	err := json.Unmarshal(row.Frames, &frames)
+	f.frames[row.ID] = frames
 	return err
 }
 

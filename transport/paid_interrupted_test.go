@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/actors/sale"
@@ -166,7 +167,7 @@ func TestRejoinFaults(t *testing.T) {
 	f(func() { sh.runs.frames[unknownID] = []jsontext.Value{} }, `"code":"run_errored"`, "error")
 	for _, code := range []string{api.CodeNotFound, api.CodePending, api.CodeUnavailable} {
 		f(func() {
-			sh.runs.Fail(unknownID, job.RunPaid, api.Fault{Code: code, Message: "known"})
+			sh.runs.Put(job.FailedRun(unknownID, job.RunPaid, api.Fault{Code: code, Message: "known"}))
 		}, `"code":"`+code+`","message":"known"`, "error")
 		sh.till.change(func() { sh.till.bills[unknownID] = channel.Bill{} })
 		sh.billed(unknownID, 10_000, 10_000, true)

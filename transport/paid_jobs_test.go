@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-
 	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 )
 
 // TestSellJob: a job is submitted once under the id of its bill, for one unit.
@@ -300,7 +300,7 @@ func TestJobEndsDuringAPoll(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	run.OnCost(100_000_000)
-	if err := run.Fix(t.Context(), sale.Evidence); err != nil {
+	if err := run.Fix(t.Context(), sale.Evidence, nil); err != nil {
 		t.Error(err)
 	}
 	run.End()

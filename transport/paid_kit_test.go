@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/actors/sale"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // terms is what the challenges of the tests ask for, but for the amount.
@@ -60,6 +61,7 @@ var (
 type register struct {
 	issuer *mpp.Issuer
 	signal chan struct{}
+	runs   Runs // where Final writes records
 
 	mu              sync.Mutex
 	accepted, spent uint64
@@ -348,10 +350,19 @@ func (r *register) Debts(common.Address) (list []channel.Bill, err error) {
 	return list, nil
 }
 
-func (r *register) Final(_ context.Context, id string, price tempo.Amount) (channel.Bill, error) {
+// Final writes the price and the record, or nothing.
+func (r *register) Final(_ context.Context, id string, price tempo.Amount, record *job.RunRow) (channel.Bill, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.bills[id]
+	if err := r.fails["Final"]; err != nil {
+		return b, err
+	}
+	if record != nil {
+		if err := r.runs.Put(*record); err != nil {
+			return b, err
+		}
+	}
 	b.ID, b.Price, b.Final = id, price, true
 	if over, more := b.Collected.Sub(price); more {
 		n, _ := over.Uint64()
@@ -359,7 +370,7 @@ func (r *register) Final(_ context.Context, id string, price tempo.Amount) (chan
 		b.Collected = price
 	}
 	r.bills[id] = b
-	return b, r.fails["Final"]
+	return b, nil
 }
 
 func (r *register) Occupy(common.Hash) func() {

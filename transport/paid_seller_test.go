@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+
 	"txlens/actors/sale"
 	"txlens/actors/slots"
 	"txlens/engine/api"
@@ -71,6 +72,7 @@ func sellWith(t *testing.T, run script, change func(*Config, *sale.Options)) *sh
 	if change != nil {
 		change(&cfg, &options)
 	}
+	till.runs = cfg.Runs
 	cfg.Payments.Seller = sale.New(options)
 	sh.s, sh.url = start(t, cfg, nil)
 	tr := &http.Transport{}

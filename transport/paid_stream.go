@@ -6,15 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/valyala/fasthttp"
-
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/actors/sale"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/valyala/fasthttp"
 )
 
 const pathExplain = "/explain"
@@ -218,11 +219,9 @@ func named(event string, data []byte) []byte {
 	return append(append(b, data...), "\n\n"...)
 }
 
-// price sets the price of the run before its record is available.
-func (v *paidRun) price(res *api.Result, err error) {
-	if err := v.run.Fix(context.WithoutCancel(v.s.base), sale.OutcomeOf(res, err)); err != nil {
-		v.s.cfg.Log.Error("fix the price of a run", "request", v.run.ID, "error", err)
-	}
+// price sets the price of the run and stores its record.
+func (v *paidRun) price(res *api.Result, err error, record *job.RunRow) error {
+	return v.run.Fix(context.WithoutCancel(v.s.base), sale.OutcomeOf(res, err), record)
 }
 
 // settle waits until the run is paid before its last frame is sent. If it is not paid the run

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // TestOnlyStreamsAreSold: who asks for one answer is told to ask for a stream, and pays
@@ -462,15 +462,39 @@ func TestParkedTooMany(t *testing.T) {
 	sh.rests()
 }
 
-// TestPriceNotFixed: the log says so, and the run is delivered.
-func TestPriceNotFixed(t *testing.T) {
+// TestPriceNotStored: a run whose price and record are not stored is not delivered, and its payer
+// owes nothing for it. The same voucher begins it again.
+func TestPriceNotStored(t *testing.T) {
 	sh := sellWith(t, spends(0), nil)
-	sh.till.fail("Final", errors.New("the disk is gone"))
-	a := sh.buy("/explain", goodBody, voucher(90_000))
-	if kindsOf(a.body) != "preflight_start complete result [payment-receipt]" || !strings.Contains(sh.log.String(), "fix the price of a run") {
-		t.Errorf("%s\n%s", a.body, sh.log)
+	f := func(breaks, mends func()) {
+		t.Helper()
+		breaks()
+		a := sh.buy("/explain", goodBody, voucher(90_000))
+		if kindsOf(a.body) != "preflight_start error [payment-receipt]" || !strings.Contains(a.body, `"code":"busy"`) || strings.Contains(a.body, "disk is gone") ||
+			!strings.Contains(sh.log.String(), "store the price and the record of a run") {
+			t.Errorf("%s\n%s", a.body, sh.log)
+		}
+		sh.rests()
+		for id, b := range sh.till.bills {
+			if b.Final || sh.runs.frames[id] != nil {
+				t.Errorf("%+v is final, or recorded", b)
+			}
+		}
+		mends()
+		if a := sh.buy("/explain", goodBody, voucher(90_000)); kindsOf(a.body) != "preflight_start complete result [payment-receipt]" {
+			t.Errorf("%s", a.body)
+		}
+		sh.rests()
+		for id, b := range sh.till.bills {
+			if !b.Final || b.Debt() || sh.runs.frames[id] == nil {
+				t.Errorf("%+v, recorded %v", b, sh.runs.frames[id] != nil)
+			}
+		}
+		sh.till.change(func() { clear(sh.till.bills); clear(sh.till.tickets) })
 	}
-	sh.rests()
+	gone := errors.New("the disk is gone")
+	f(func() { sh.till.fail("Final", gone) }, func() { sh.till.fail("Final", nil) })
+	f(func() { sh.runs.broken = true }, func() { sh.runs.broken = false })
 }
 
 // TestNoLastReceipt: a stream whose channel cannot be read ends without a receipt.

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"txlens/actors/job"
 	"txlens/actors/sale"
 	"txlens/engine/api"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestNoRoom: a server that cannot store more refuses what it would have to keep, charges
@@ -67,18 +67,14 @@ type classRuns struct {
 
 func (c *classRuns) Keeps(class job.RunClass) bool { return c.keep.Keeps(class) }
 
-func (c *classRuns) Finish(id string, class job.RunClass, frames ...jsontext.Value) error {
+func (c *classRuns) Put(row job.RunRow) error {
 	c.notes.Lock()
-	c.seen = append(c.seen, class)
+	c.seen = append(c.seen, row.Class)
 	c.notes.Unlock()
-	if !c.Keeps(class) {
+	if !c.Keeps(row.Class) {
 		return job.ErrNotKept
 	}
-	return c.fakeRuns.Finish(id, class, frames...)
-}
-
-func (c *classRuns) Fail(id string, class job.RunClass, _ api.Fault) error {
-	return c.Finish(id, class)
+	return c.fakeRuns.Put(row)
 }
 
 // TestClassesOfRuns: a record says whether it is sold, streamed or the answer itself. That it
@@ -104,6 +100,11 @@ func TestClassesOfRuns(t *testing.T) {
 	if strings.Contains(log.String(), "record run") {
 		t.Errorf("%s", log)
 	}
+	none := &classRuns{fakeRuns: fakeRuns{frames: map[string][]jsontext.Value{}}, keep: job.KeepNone}
+	sh = sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Runs = none })
+	if a := sh.buy("/explain", goodBody, voucher(90_000)); kindsOf(a.body) != "preflight_start complete result [payment-receipt]" || len(none.seen) != 0 {
+		t.Errorf("%s, %v", a.body, none.seen)
+	}
 }
 
 // TestStreamThatIsNotKept: an analysis whose client has gone does not go on if nobody can have
@@ -116,7 +117,7 @@ func TestStreamThatIsNotKept(t *testing.T) {
 			t.Errorf("%q: %v", keep, got)
 		}
 	}
-	stream, sold := RunSpec{streams: true}, RunSpec{streams: true, priced: func(*api.Result, error) {}}
+	stream, sold := RunSpec{streams: true}, RunSpec{streams: true, priced: func(*api.Result, error, *job.RunRow) error { return nil }}
 	f(job.KeepAll, stream, true)
 	f(job.KeepStreams, stream, true)
 	f(job.KeepPaid, stream, false)

@@ -5,25 +5,23 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/valyala/fasthttp"
-
 	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/transport/wire"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/valyala/fasthttp"
 )
 
 // Runs stores the final frames of synchronous runs.
 type Runs interface {
 	// Keeps reports whether runs of a class are recorded.
 	Keeps(class job.RunClass) bool
-	// Finish stores the final frames of a run. Call it before the last of them is sent to
-	// the client, who may ask for them at once.
-	Finish(requestID string, class job.RunClass, frames ...jsontext.Value) error
-	// Fail stores that a run has no frames to replay, and the fault that it ended with.
-	Fail(requestID string, class job.RunClass, f api.Fault) error
-	// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored or
+	// Put stores the record of a run. Call it before the last frame is sent to the client, who
+	// may ask for the record at once.
+	Put(row job.RunRow) error
+	// Recover returns the frames of a record, or api.ErrNoRun, api.ErrRunErrored or
 	// api.ErrRunTooLarge.
 	Recover(requestID string) (*api.RunRecovery, error)
 }
@@ -175,26 +173,38 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 	s.sendJSON(ctx, e)
 }
 
-// recordRun stores how a synchronous run ended, with its last frame or a failure, and reports
-// whether there is a record now. An error of the store does not fail the answer.
+// recordRun stores how a run that is not sold ended, and reports whether there is a record now. An
+// error of the store does not fail the answer.
 func (s *Server) recordRun(spec RunSpec, last any, failure error) bool {
-	if s.cfg.Runs == nil || api.FaultOf(failure).Code == api.CodeInvalid {
-		return false // refused: there was no run
+	row := s.runRow(spec, last, failure)
+	if row == nil {
+		return false
 	}
-	var frames []jsontext.Value
-	err := failure
-	if err == nil {
-		frames, err = encodeAll(api.Event{Type: api.EventComplete, RequestID: spec.ID}, last)
-	}
-	if err != nil {
-		err = s.cfg.Runs.Fail(spec.ID, spec.class(), api.FaultOf(err))
-	} else {
-		err = s.cfg.Runs.Finish(spec.ID, spec.class(), frames...)
-	}
+	err := s.cfg.Runs.Put(*row)
 	if err != nil && !errors.Is(err, job.ErrNotKept) {
 		s.cfg.Log.Error("record run", "request", spec.ID, "error", err)
 	}
 	return err == nil
+}
+
+// runRow is the record of a run with its last frame or a failure. It is nil if there is none.
+func (s *Server) runRow(spec RunSpec, last any, failure error) *job.RunRow {
+	if s.cfg.Runs == nil || api.FaultOf(failure).Code == api.CodeInvalid {
+		return nil // refused: there was no run
+	}
+	var frames []jsontext.Value
+	var row job.RunRow
+	err := failure
+	if err == nil {
+		frames, err = encodeAll(api.Event{Type: api.EventComplete, RequestID: spec.ID}, last)
+	}
+	if err == nil {
+		row, err = job.FinishedRun(spec.ID, spec.class(), frames...)
+	}
+	if err != nil {
+		row = job.FailedRun(spec.ID, spec.class(), api.FaultOf(err))
+	}
+	return &row
 }
 
 func encodeAll(frames ...any) ([]jsontext.Value, error) {

@@ -69,8 +69,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"txlens/actors/job"
 	"txlens/actors/locks"
 	"txlens/actors/memory"
@@ -81,6 +79,8 @@ import (
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
 	"txlens/transport/forward"
+
+	"github.com/valyala/fasthttp"
 )
 
 // Explainer runs analyses.
@@ -117,8 +117,9 @@ type RunSpec struct {
 
 	// for streams: a result beside an error is sent instead of the error
 	streams bool
-	// priced is called when the analysis has ended, before its run is stored; may be nil.
-	priced func(*api.Result, error)
+	// priced is called when a sold analysis has ended, and stores its record together with its
+	// price; nil: it is not sold.
+	priced func(*api.Result, error, *job.RunRow) error
 	// memory is reserved before the analysis and released when its answer is encoded; nil:
 	// there is no bound.
 	memory *memory.Work

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
+	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Order is a paid request as the ledger sees it.
@@ -298,20 +299,29 @@ func (c *Channels) collect(
 // Final sets the price of a bill once; later calls change nothing. Collected money above the
 // price becomes credit of the channel that began the bill. That happens if a run was
 // interrupted and its second run costs less.
-func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount) (Bill, error) {
+//
+// The record of the run, if it has one, is written with the price, both or none: otherwise a crash
+// between the two would leave a payer with a debt for something that was never delivered.
+func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount, record *job.RunRow) (Bill, error) {
 	defer c.operationLocks.Lock("bill " + billID)()
 	bill, err := c.options.Store.Bill(billID)
-	if err != nil || bill.Final {
+	if err != nil {
+		return bill, err
+	}
+	if bill.Final {
+		if record != nil {
+			err = c.options.Store.Commit(Entry{Run: record})
+		}
 		return bill, err
 	}
 	bill.Price, bill.Final = price, true
 	over, _ := bill.Collected.Sub(price) // nothing if less was collected
 	if over.IsZero() || bill.Channel == (common.Hash{}) {
-		return bill, c.options.Store.Commit(Entry{Bill: &bill})
+		return bill, c.options.Store.Commit(Entry{Bill: &bill, Run: record})
 	}
 	_, err = c.askToEnd(ctx, bill.Channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		bill.Collected, _ = bill.Collected.Sub(row.GiveBack(over))
-		return Entry{Bill: &bill}, nil
+		return Entry{Bill: &bill, Run: record}, nil
 	}))
 	if err == nil && bill.Collected.Cmp(price) > 0 {
 		c.options.Log.Warn("more was collected for an analysis than it cost, and is paid out already",

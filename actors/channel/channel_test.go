@@ -12,13 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-	"go.uber.org/goleak"
-
+	"txlens/actors/job"
 	"txlens/actors/runtime"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
+	"go.uber.org/goleak"
 )
 
 // bookkeeper is a Ledger in memory whose disk can be slow or broken.
@@ -28,13 +29,15 @@ type bookkeeper struct {
 	bills    map[string]Bill
 	tickets  map[TicketKey]Ticket
 	intents  map[string]Intent
+	runs     map[string]job.RunRow
 	commits  int
 	hold     chan struct{} // when set, commits wait for it
 	broken   error
 }
 
 func newBookkeeper(rows ...session.Channel) *bookkeeper {
-	b := &bookkeeper{channels: map[common.Hash]session.Channel{}, bills: map[string]Bill{}, tickets: map[TicketKey]Ticket{}, intents: map[string]Intent{}}
+	b := &bookkeeper{channels: map[common.Hash]session.Channel{}, bills: map[string]Bill{}, tickets: map[TicketKey]Ticket{}, intents: map[string]Intent{},
+		runs: map[string]job.RunRow{}}
 	for _, row := range rows {
 		b.channels[row.ID] = row
 	}
@@ -66,6 +69,9 @@ func (b *bookkeeper) put(e Entry) {
 		row := *e.Channel
 		row.Reserved = tempo.Amount{}
 		b.channels[row.ID] = row
+	}
+	if e.Run != nil {
+		b.runs[e.Run.ID] = *e.Run
 	}
 	if e.Bill != nil {
 		b.bills[e.Bill.ID] = *e.Bill

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/recordid"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // billPage is the number of bills that are read at a time.
@@ -62,7 +62,7 @@ func (c *Channels) endInterrupted(ctx context.Context, from string) (until strin
 	until = recordid.Before(c.options.now().Add(-continueFor))
 	var errs []error
 	err = c.eachOpenBill(from, until, func(b Bill) error {
-		_, err := c.Final(ctx, b.ID, tempo.Amount{})
+		_, err := c.Final(ctx, b.ID, tempo.Amount{}, nil)
 		errs = append(errs, err)
 		return ctx.Err()
 	})
@@ -84,7 +84,7 @@ func (c *Channels) creditInterrupted(ctx context.Context, id common.Hash) error 
 		if b.Channel != id {
 			return nil
 		}
-		_, err := c.Final(ctx, b.ID, tempo.Amount{})
+		_, err := c.Final(ctx, b.ID, tempo.Amount{}, nil)
 		return err
 	})
 }

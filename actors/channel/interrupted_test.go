@@ -23,7 +23,7 @@ func TestInterruptedBills(t *testing.T) {
 			t.Fatal(err)
 		}
 		if final {
-			if _, err := m.c.Final(ctx, bill, units(collected)); err != nil {
+			if _, err := m.c.Final(ctx, bill, units(collected), nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	actors "txlens/actors/channel"
 	"txlens/actors/recordid"
 	"txlens/engine/mpp"
@@ -16,6 +14,8 @@ import (
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // purse is the payer's side of one channel.
@@ -484,7 +484,7 @@ func (h *household) final(at int, r [3]uint64) *step {
 	}
 	s := &step{name: fmt.Sprintf("final %d bill %d price %d", h.n, i, price), at: d.channel}
 	var got actors.Bill
-	s.do = func() (err error) { got, err = h.w.c.Final(context.Background(), id, amount(price)); return err }
+	s.do = func() (err error) { got, err = h.w.c.Final(context.Background(), id, amount(price), nil); return err }
 	s.outcomes = func(b *books) (all []books) {
 		d := b.bill(i, id)
 		if d == nil {

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
+	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // payAs is pay with what else a request says.
@@ -100,7 +101,7 @@ func TestContinuedRequest(t *testing.T) {
 	f(2, request, second, false, first, 10_000)
 	f(3, TicketKey{201}, second, true, second, 20_000) // another request
 	f(4, TicketKey{}, third, true, third, 30_000)      // one that its client names itself
-	if _, err := m.c.Final(context.Background(), first, units(20_000)); err != nil {
+	if _, err := m.c.Final(context.Background(), first, units(20_000), nil); err != nil {
 		t.Fatal(err)
 	}
 	f(5, request, fourth, false, first, 30_000)
@@ -109,8 +110,8 @@ func TestContinuedRequest(t *testing.T) {
 	f(5, request, fourth, true, fourth, 40_000) // it paid for nothing before
 	f(5, request, recordid.New(), false, fourth, 40_000)
 	newRun = false
-	f(7, request, recordid.New(), false, fourth, 40_000)                              // the latest one
-	if _, err := m.c.Final(context.Background(), second, units(10_000)); err != nil { // no transaction
+	f(7, request, recordid.New(), false, fourth, 40_000)                                   // the latest one
+	if _, err := m.c.Final(context.Background(), second, units(10_000), nil); err != nil { // no transaction
 		t.Fatal(err)
 	}
 	began := now
@@ -168,7 +169,7 @@ func TestFinalGivesBack(t *testing.T) {
 	if _, _, err := m.c.Collect(ctx, id, bill, units(560_000), units(560_000), units(0)); err != nil {
 		t.Fatal(err)
 	}
-	b, err := m.c.Final(ctx, bill, units(500_000))
+	b, err := m.c.Final(ctx, bill, units(500_000), nil)
 	if err != nil || b.Collected != units(500_000) || b.Debt() {
 		t.Fatalf("%+v, %v", b, err)
 	}
@@ -176,7 +177,7 @@ func TestFinalGivesBack(t *testing.T) {
 	if err != nil || s.Spent != units(560_000) || s.Available != units(400_000) {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if again, err := m.c.Final(ctx, bill, units(1)); err != nil || again != b {
+	if again, err := m.c.Final(ctx, bill, units(1), nil); err != nil || again != b {
 		t.Errorf("the price changed: %+v, %v", again, err)
 	}
 	if _, err := admitOn(ctx, m.c, id, TicketKey{2}, recordid.New(), 40_000); err != nil {
@@ -189,6 +190,49 @@ func TestFinalGivesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	balanced(t, m, 540_000)
+}
+
+// TestFinalWithRecord: the record of a run is written with its price, or neither is. A bill that was
+// final before its record was lost gets one.
+func TestFinalWithRecord(t *testing.T) {
+	ctx := context.Background()
+	f := func(collected, price uint64) {
+		t.Helper()
+		books := newBookkeeper()
+		m := newMarket(t, StoreOf(books))
+		p := m.served(1, 5*dollar, 900_000, 0)
+		bill := recordid.New()
+		if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{1}, bill, collected); err != nil {
+			t.Fatal(err)
+		}
+		record := &job.RunRow{ID: bill, State: job.RunErrored}
+		broken := errors.New("the disk is gone")
+		books.mu.Lock()
+		books.broken = broken
+		books.mu.Unlock()
+		if _, err := m.c.Final(ctx, bill, units(price), record); !errors.Is(err, broken) {
+			t.Errorf("%v", err)
+		}
+		books.mu.Lock()
+		books.broken = nil
+		books.mu.Unlock()
+		if b, err := m.c.Bill(bill); err != nil || b.Final || len(books.runs) != 0 {
+			t.Errorf("%+v, %v, %d records", b, err, len(books.runs))
+		}
+		before := books.commits
+		b, err := m.c.Final(ctx, bill, units(price), record)
+		if err != nil || !b.Final || b.Price != units(price) || len(books.runs) != 1 || books.commits != before+1 {
+			t.Errorf("%+v, %v, %d records, %d commits", b, err, len(books.runs), books.commits-before)
+		}
+		clear(books.runs)
+		if again, err := m.c.Final(ctx, bill, units(1), record); err != nil || again != b || len(books.runs) != 1 {
+			t.Errorf("%+v, %v, %d records", again, err, len(books.runs))
+		}
+	}
+	f(20_000, 70_000)
+	f(20_000, 20_000)
+	f(20_000, 10_000) // some is given back
+	f(20_000, 0)
 }
 
 // TestFinalAfterSettlement: what the chain has paid out is not given back, and the bill
@@ -204,7 +248,7 @@ func TestFinalAfterSettlement(t *testing.T) {
 	if err := m.c.Settle(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := m.c.Final(ctx, bill, units(500_000)); err != nil || b.Collected != units(560_000) || b.Price != units(500_000) || b.Debt() {
+	if b, err := m.c.Final(ctx, bill, units(500_000), nil); err != nil || b.Collected != units(560_000) || b.Price != units(500_000) || b.Debt() {
 		t.Errorf("%+v, %v", b, err)
 	}
 	if row := p.row(); !row.Credit.IsZero() || row.Settled != units(560_000) {

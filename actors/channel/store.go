@@ -3,10 +3,11 @@ package channel
 import (
 	"errors"
 
-	"github.com/ethereum/go-ethereum/common"
-
+	"txlens/actors/job"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Errors of a PaymentStore.
@@ -83,6 +84,7 @@ type Entry struct {
 	Ticket  *Ticket          // replaces the row
 	Request *Ticket          // a second ticket: finds the run of the same request with another voucher
 	Intent  *Intent
+	Run     *job.RunRow // the record of the run that Bill is for, of class job.RunPaid
 	// Drop deletes an intent by id; empty: none.
 	Drop string
 	// Forget deletes a channel whose opening failed; nil: none.

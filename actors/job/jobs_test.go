@@ -13,12 +13,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-
 	"txlens/actors/recordid"
 	"txlens/actors/runtime"
 	"txlens/engine/api"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 )
 
 // shelf is a Store and RunStore in memory that remembers the states of each job.
@@ -572,15 +572,16 @@ func TestRuns(t *testing.T) {
 	}
 	whole, failed, large, nowhere := recordid.New(), recordid.New(), recordid.New(), recordid.New()
 	frames := []string{`{"type":"complete"}`, `{"type":"result","summary":"a \u2028 b"}`}
-	if err := errors.Join(r.Finish(whole, RunUnmeteredStream, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed, RunUnmeteredBlocking, api.Fault{Code: api.CodeInternal, Message: "internal error"}),
-		r.Fail(nowhere, RunPaid, api.Fault{Code: api.CodeNotFound, Message: "not there"}),
+	finished, err := FinishedRun(whole, RunUnmeteredStream, jsontext.Value(frames[0]), jsontext.Value(frames[1]))
+	if err := errors.Join(err, r.Put(finished), r.Put(FailedRun(failed, RunUnmeteredBlocking, api.Fault{Code: api.CodeInternal, Message: "internal error"})),
+		r.Put(FailedRun(nowhere, RunPaid, api.Fault{Code: api.CodeNotFound, Message: "not there"})),
 		store.PutRun(RunRow{ID: large, State: RunTooLarge})); err != nil {
 		t.Fatal(err)
 	}
 	f(whole, nil, frames[0], "{\"type\":\"result\",\"summary\":\"a \u2028 b\"}") // the same value, written shorter
 	f(failed, api.ErrRunErrored)
 	f(nowhere, api.ErrRunErrored)
-	_, err := r.Recover(nowhere)
+	_, err = r.Recover(nowhere)
 	if got := api.FaultOf(err); got != (api.Fault{Code: api.CodeNotFound, Message: "not there"}) {
 		t.Errorf("%+v", got)
 	}
@@ -590,7 +591,7 @@ func TestRuns(t *testing.T) {
 	}
 	f(large, api.ErrRunTooLarge)
 	f(recordid.New(), api.ErrNoRun)
-	if err := r.Finish(recordid.New(), RunPaid, jsontext.Value("{")); err == nil {
+	if _, err := FinishedRun(recordid.New(), RunPaid, jsontext.Value("{")); err == nil {
 		t.Error("a frame that is no JSON is taken")
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"txlens/engine/api"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"txlens/engine/api"
 )
 
 // KeepRuns says which run records are written. Its values are settings.
@@ -48,35 +48,37 @@ func NewRuns(store RunStore, keep KeepRuns) *Runs { return &Runs{store, keep} }
 // Keeps reports whether records of a class are written.
 func (r *Runs) Keeps(class RunClass) bool { return r.keep.Keeps(class) }
 
-// Finish stores the final frames of a run in the order in which they are sent, each a JSON
-// object with a type. Call it before the last frame is sent: a client that received it may
-// request the record at once. It returns ErrNotKept if the record is not written on purpose.
-func (r *Runs) Finish(requestID string, class RunClass, frames ...jsontext.Value) error {
-	if !r.Keeps(class) {
-		return ErrNotKept
-	}
+// FinishedRun is the record of a run with its final frames in the order in which they are sent,
+// each a JSON object with a type.
+func FinishedRun(requestID string, class RunClass, frames ...jsontext.Value) (RunRow, error) {
 	all, err := json.Marshal(frames)
 	if err != nil {
-		return fmt.Errorf("record run: %w", err)
+		return RunRow{}, fmt.Errorf("record run: %w", err)
 	}
-	return r.store.PutRun(RunRow{ID: requestID, Class: class, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: all})
+	return RunRow{ID: requestID, Class: class, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: all}, nil
 }
 
-// Fail stores that a run has no frames to replay, and why if the caller may know the cause. It
-// returns ErrNotKept as Finish does.
-func (r *Runs) Fail(requestID string, class RunClass, f api.Fault) error {
-	if !r.Keeps(class) {
-		return ErrNotKept
-	}
+// FailedRun is the record of a run that has no frames to replay. It says why if the caller may
+// know the cause.
+func FailedRun(requestID string, class RunClass, f api.Fault) RunRow {
 	if f.Code == api.CodeInternal {
 		f = api.Fault{}
 	}
-	return r.store.PutRun(RunRow{
+	return RunRow{
 		ID: requestID, Class: class, State: RunErrored, FinishedAt: time.Now().Unix(), Error: f.Message, ErrorCode: f.Code,
-	})
+	}
 }
 
-// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored (an *api.RunFailed
+// Put stores a record. Call it before the last frame is sent: a client that received it may
+// request the record at once. It returns ErrNotKept if the record is not written on purpose.
+func (r *Runs) Put(row RunRow) error {
+	if !r.Keeps(row.Class) {
+		return ErrNotKept
+	}
+	return r.store.PutRun(row)
+}
+
+// Recover returns the frames of FinishedRun, or api.ErrNoRun, api.ErrRunErrored (an *api.RunFailed
 // if the cause is known), api.ErrRunTooLarge.
 func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 	row, err := r.replayable(requestID)

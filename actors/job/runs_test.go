@@ -17,7 +17,7 @@ func TestKeepRuns(t *testing.T) {
 		r := NewRuns(store, keep)
 		for _, class := range []RunClass{RunPaid, RunUnmeteredStream, RunUnmeteredBlocking, RunEvidence} {
 			kept := slices.Contains(want, class)
-			for _, err := range []error{r.Finish(recordid.New(), class), r.Fail(recordid.New(), class, api.Fault{})} {
+			for _, err := range []error{r.Put(RunRow{ID: recordid.New(), Class: class}), r.Put(FailedRun(recordid.New(), class, api.Fault{}))} {
 				if kept != (err == nil) || !kept && !errors.Is(err, ErrNotKept) || r.Keeps(class) != kept {
 					t.Errorf("%q, class %d: %v", keep, class, err)
 				}

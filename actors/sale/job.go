@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
 	"txlens/actors/slots"
 	"txlens/engine/api"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // TakeJob reserves the share of a payer in the async jobs. The error is slots.ErrBusy,
@@ -110,7 +110,7 @@ func (s *Seller) Job(
 	if ctx.Err() != nil && err != nil {
 		return res, err // given back or cancelled: the next start runs it again
 	}
-	if ferr := whenThere(ctx, func() error { return run.Fix(ctx, OutcomeOf(res, err)) }); ferr != nil {
+	if ferr := whenThere(ctx, func() error { return run.Fix(ctx, OutcomeOf(res, err), nil) }); ferr != nil {
 		return nil, fmt.Errorf("fix the price of job %s: %w", id, ferr)
 	}
 	return res, err

@@ -6,12 +6,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // cent is the cost in nano-dollars of a purchase that costs one cent.
@@ -279,7 +279,7 @@ func TestCollectSecures(t *testing.T) {
 		if book.held != 0 || book.spent != 380_000 || len(asked) != 2 {
 			t.Errorf("held %d, spent %d, asked %d times", book.held, book.spent, len(asked))
 		}
-		if err := run.Fix(t.Context(), Evidence); err != nil {
+		if err := run.Fix(t.Context(), Evidence, nil); err != nil {
 			t.Error(err)
 		}
 		if err := run.Finish(nil); err != nil {
@@ -407,7 +407,7 @@ func TestDebtOfAnEndedRun(t *testing.T) {
 		}
 	}
 	a.OnCost(5 * cent)
-	if err := a.Fix(t.Context(), Evidence); err != nil { // eight cents, of which two are paid
+	if err := a.Fix(t.Context(), Evidence, nil); err != nil { // eight cents, of which two are paid
 		t.Fatal(err)
 	}
 	f(3*cent, true)

@@ -6,13 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Collector charges the debt of a run to a channel. It is safe for concurrent use.
@@ -73,9 +74,9 @@ func (r *Run) GivenUp() <-chan struct{} { return r.balance.GivenUp() }
 // waiting.
 func (r *Run) Expect() (stop func()) { return r.balance.Expect(r.seller.o.JobPatience) }
 
-// Fix sets the price of the run by its outcome. The payer does not pay costs that are reported
-// later.
-func (r *Run) Fix(ctx context.Context, out Outcome) error {
+// Fix sets the price of the run by its outcome, and stores its record with it; nil: it has none. The
+// payer does not pay costs that are reported later.
+func (r *Run) Fix(ctx context.Context, out Outcome, record *job.RunRow) error {
 	price := r.balance.Owed()
 	switch unit := tempo.AmountFrom(meter.Cent); {
 	case out == Nothing:
@@ -84,7 +85,7 @@ func (r *Run) Fix(ctx context.Context, out Outcome) error {
 		price = unit
 	}
 	r.balance.Fix(price)
-	bill, err := r.seller.o.Bills.Final(context.WithoutCancel(ctx), r.ID, price)
+	bill, err := r.seller.o.Bills.Final(context.WithoutCancel(ctx), r.ID, price, record)
 	if err == nil {
 		r.seller.readDebt(bill.Payer)
 	}

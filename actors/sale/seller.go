@@ -10,15 +10,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/buckets"
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Bills admits requests and stores their prices. It is safe for concurrent use; what it
@@ -30,8 +31,9 @@ type Bills interface {
 	Bill(id string) (channel.Bill, error)
 	// Debts returns the final bills of a payer that are not fully paid.
 	Debts(payer common.Address) ([]channel.Bill, error)
-	// Final sets the price of a bill; money collected above it is returned.
-	Final(ctx context.Context, billID string, price tempo.Amount) (channel.Bill, error)
+	// Final sets the price of a bill and stores the record of its run, both or none; nil: there is
+	// no record. Money collected above the price is returned.
+	Final(ctx context.Context, billID string, price tempo.Amount, record *job.RunRow) (channel.Bill, error)
 }
 
 // Options of a Seller. Zero values mean the defaults named at each field.

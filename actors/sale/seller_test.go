@@ -9,13 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // shelf is Bills and Collector in memory, of one channel.
@@ -31,6 +32,7 @@ type shelf struct {
 	leaving  bool
 	fails    error
 	admitted []channel.Order
+	record   *job.RunRow // of the last Final
 }
 
 func newShelf(accepted uint64, bills ...channel.Bill) *shelf {
@@ -132,9 +134,10 @@ func (s *shelf) Debts(common.Address) (list []channel.Bill, err error) {
 	return list, nil
 }
 
-func (s *shelf) Final(_ context.Context, id string, price tempo.Amount) (channel.Bill, error) {
+func (s *shelf) Final(_ context.Context, id string, price tempo.Amount, record *job.RunRow) (channel.Bill, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.record = record
 	b := s.bills[id]
 	b.ID, b.Price, b.Final = id, price, true
 	if over, _ := b.Collected.Sub(price); !over.IsZero() {
@@ -240,7 +243,7 @@ func TestCollect(t *testing.T) {
 		if a.last() != 80_000 {
 			t.Errorf("asked for %v", a.all())
 		}
-		if err := run.Fix(context.Background(), Evidence); err != nil {
+		if err := run.Fix(context.Background(), Evidence, nil); err != nil {
 			t.Fatal(err)
 		}
 		close(ended)
@@ -396,7 +399,7 @@ func TestFix(t *testing.T) {
 		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		run.OnCost(nano)
-		if err := run.Fix(context.Background(), out); err != nil {
+		if err := run.Fix(context.Background(), out, nil); err != nil {
 			t.Fatal(err)
 		}
 		if b, _ := book.Bill("a"); b.Price != units(want) || !b.Final {
@@ -505,11 +508,11 @@ func (a *absent) Bill(id string) (channel.Bill, error) {
 	return a.shelf.Bill(id)
 }
 
-func (a *absent) Final(ctx context.Context, id string, price tempo.Amount) (channel.Bill, error) {
+func (a *absent) Final(ctx context.Context, id string, price tempo.Amount, record *job.RunRow) (channel.Bill, error) {
 	if a.ends--; a.ends >= 0 {
 		return channel.Bill{}, api.ErrStoreAway
 	}
-	return a.shelf.Final(ctx, id, price)
+	return a.shelf.Final(ctx, id, price, record)
 }
 
 // TestJobWaitsForTheStore: an outage of the store ends no job that is paid for, unless its time is

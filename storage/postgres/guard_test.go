@@ -35,8 +35,8 @@ func testGuardedRows(t *testing.T, o Options) {
 		row := &session.Channel{ID: id, Status: session.Active, Deposit: tempo.AmountFrom(9), Spent: tempo.AmountFrom(spent)}
 		row.Highest.Cumulative = row.Spent
 		bill.Collected = row.Spent
-		charged, err := by.statementsOf([]channel.Entry{{Channel: row}})
-		billed, failed := by.statementsOf([]channel.Entry{{Bill: &bill}})
+		charged, err := by.statementsOf(channel.Entry{Channel: row})
+		billed, failed := by.statementsOf(channel.Entry{Bill: &bill})
 		if err := errors.Join(err, failed); err != nil {
 			t.Fatal(err)
 		}

@@ -5,20 +5,20 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/go-json-experiment/json"
-	"github.com/jackc/pgx/v5"
-
 	"txlens/actors/channel"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
 )
 
 // Commit writes entries, all or none, and returns when they are committed.
 func (s *Store) Commit(entries ...channel.Entry) error {
-	all, err := s.statementsOf(entries)
-	if err == nil && len(all) > 0 {
-		err = s.apply(0, all...)
+	w, err := s.entriesWrite(entries)
+	if err == nil && len(w.statements) > 0 {
+		err = s.send(w)
 	}
 	if err != nil {
 		return fmt.Errorf("write ledger: %w", err)
@@ -28,12 +28,13 @@ func (s *Store) Commit(entries ...channel.Entry) error {
 
 // CommitThen is Commit without waiting.
 func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
-	all, err := s.statementsOf(entries)
+	w, err := s.entriesWrite(entries)
 	if err != nil {
 		go then(fmt.Errorf("write ledger: %w", err))
 		return
 	}
-	s.applyThen(then, all...)
+	w.onDone = then
+	s.sendThen(w)
 }
 
 var putBill = `INSERT INTO bills (id, payer, channel, collected, price, final, epoch, writer) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)` +
@@ -46,51 +47,69 @@ const (
 	putIntent = `INSERT INTO intents (id, document) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET document = excluded.document`
 )
 
-func (s *Store) statementsOf(entries []channel.Entry) (all []statement, err error) {
-	add := func(sql string, args ...any) { all = append(all, statement{sql: sql, args: args}) }
+// entriesWrite is what writes entries.
+func (s *Store) entriesWrite(entries []channel.Entry) (w write, err error) {
 	for _, e := range entries {
-		if e.Channel != nil {
-			all = append(all, s.put(putChannel, channelArgs(e.Channel)...))
+		all, err := s.statementsOf(e)
+		if err != nil {
+			return write{}, err
 		}
-		if e.Forget != nil {
-			add(`DELETE FROM channels WHERE id = $1 AND status < 4`, e.Forget[:])
+		w.statements = append(w.statements, all...)
+		if e.Run == nil {
+			continue
 		}
-		if b := e.Bill; b != nil {
-			if err := checkID(b.ID); err != nil {
-				return nil, err
-			}
-			all = append(all, s.put(putBill, b.ID, b.Payer[:], b.Channel[:], b.Collected.String(), b.Price.String(), b.Final))
+		run, err := s.runWrite(*e.Run)
+		if err != nil {
+			return write{}, err
 		}
-		for _, t := range []*channel.Ticket{e.Ticket, e.Request} {
-			if t == nil {
-				continue
-			}
-			if err := checkID(t.Bill); err != nil {
-				return nil, err
-			}
-			add(putTicket, t.Key[:], t.Bill, t.Charged.String())
+		w.statements, w.size = append(w.statements, run.statements...), w.size+run.size
+	}
+	return w, nil
+}
+
+func (s *Store) statementsOf(e channel.Entry) (all []statement, err error) {
+	add := func(sql string, args ...any) { all = append(all, statement{sql: sql, args: args}) }
+	if e.Channel != nil {
+		all = append(all, s.put(putChannel, channelArgs(e.Channel)...))
+	}
+	if e.Forget != nil {
+		add(`DELETE FROM channels WHERE id = $1 AND status < 4`, e.Forget[:])
+	}
+	if b := e.Bill; b != nil {
+		if err := checkID(b.ID); err != nil {
+			return nil, err
 		}
-		for _, key := range []*channel.TicketKey{e.Void, e.VoidRequest} {
-			if key != nil {
-				add(`DELETE FROM tickets WHERE key = $1`, key[:])
-			}
+		all = append(all, s.put(putBill, b.ID, b.Payer[:], b.Channel[:], b.Collected.String(), b.Price.String(), b.Final))
+	}
+	for _, t := range []*channel.Ticket{e.Ticket, e.Request} {
+		if t == nil {
+			continue
 		}
-		if e.Intent != nil {
-			if err := checkID(e.Intent.ID); err != nil {
-				return nil, err
-			}
-			document, err := json.Marshal(e.Intent, json.Deterministic(true))
-			if err != nil {
-				return nil, err
-			}
-			add(putIntent, e.Intent.ID, document)
+		if err := checkID(t.Bill); err != nil {
+			return nil, err
 		}
-		if e.Drop != "" {
-			if err := checkID(e.Drop); err != nil {
-				return nil, err
-			}
-			add(`DELETE FROM intents WHERE id = $1`, e.Drop)
+		add(putTicket, t.Key[:], t.Bill, t.Charged.String())
+	}
+	for _, key := range []*channel.TicketKey{e.Void, e.VoidRequest} {
+		if key != nil {
+			add(`DELETE FROM tickets WHERE key = $1`, key[:])
 		}
+	}
+	if e.Intent != nil {
+		if err := checkID(e.Intent.ID); err != nil {
+			return nil, err
+		}
+		document, err := json.Marshal(e.Intent, json.Deterministic(true))
+		if err != nil {
+			return nil, err
+		}
+		add(putIntent, e.Intent.ID, document)
+	}
+	if e.Drop != "" {
+		if err := checkID(e.Drop); err != nil {
+			return nil, err
+		}
+		add(`DELETE FROM intents WHERE id = $1`, e.Drop)
 	}
 	return all, nil
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"txlens/actors/job"
 	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/storage/storagetest"
 	"txlens/testkit/pgtest"
+
+	"github.com/jackc/pgx/v5"
 )
 
 var suite = storagetest.Suite{
@@ -142,9 +142,8 @@ func TestRelease(t *testing.T) {
 	old := open(t, name, Options{Lease: time.Hour})
 	paid := job.RunRow{ID: recordid.New(), State: job.RunErrored}
 	accepted := make(chan error, 1)
-	old.applyThen(func(err error) { accepted <- err }, statement{
-		sql: `INSERT INTO secrets (name, value) VALUES ('a', '')`,
-	})
+	secret := statement{sql: `INSERT INTO secrets (name, value) VALUES ('a', '')`}
+	old.sendThen(write{statements: []statement{secret}, onDone: func(err error) { accepted <- err }})
 	if err := errors.Join(old.PutRun(paid), old.Release(), old.Release()); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +153,7 @@ func TestRelease(t *testing.T) {
 	fresh := open(t, name, Options{})
 	late := job.RunRow{ID: recordid.New(), State: job.RunErrored}
 	done := make(chan error, 1)
-	old.applyThen(func(err error) { done <- err }, statement{sql: `SELECT 1`})
+	old.sendThen(write{statements: []statement{{sql: `SELECT 1`}}, onDone: func(err error) { done <- err }})
 	for what, err := range map[string]error{
 		"a paid run": old.PutRun(late), "a job": old.PutJobs(job.Row{ID: recordid.New(), Status: api.JobPending}), "a charge": <-done,
 	} {

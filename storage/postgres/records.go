@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"time"
 
+	"txlens/actors/job"
+	"txlens/engine/api"
+
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"txlens/actors/job"
-	"txlens/engine/api"
 )
 
 // maxBody bounds what one body may unpack to.
@@ -245,23 +245,31 @@ func (s *Store) PutRun(row job.RunRow) error {
 	if row.Class != job.RunPaid && s.Usage().Full() {
 		return job.ErrNotKept
 	}
-	if err := checkID(row.ID); err != nil {
+	w, err := s.runWrite(row)
+	if err == nil {
+		err = s.send(w)
+	}
+	if err != nil {
 		return fmt.Errorf("store run: %w", err)
+	}
+	return nil
+}
+
+// runWrite is what writes a record.
+func (s *Store) runWrite(row job.RunRow) (write, error) {
+	if err := checkID(row.ID); err != nil {
+		return write{}, err
 	}
 	body, err := s.pack(row.Frames)
 	if len(body) > job.MaxRunBytes || errors.Is(err, ErrTooLarge) {
 		body, row.State, row.Frames, err = []byte{}, job.RunTooLarge, nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("store run %s: %w", row.ID, err)
+		return write{}, fmt.Errorf("pack run %s: %w", row.ID, err)
 	}
 	st := s.putting(putRun, `class`, runSize, `SELECT class, `+runSize+` AS size FROM runs WHERE id = $1`,
 		row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body, row.Error, row.ErrorCode)
-	w := write{statements: []statement{st}, size: len(body), unleased: row.Class != job.RunPaid}
-	if err := s.send(w); err != nil {
-		return fmt.Errorf("store run: %w", err)
-	}
-	return nil
+	return write{statements: []statement{st}, size: len(body), unleased: row.Class != job.RunPaid}, nil
 }
 
 // Run returns one record, or api.ErrNoRun.

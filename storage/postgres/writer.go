@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"txlens/engine/api"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"txlens/engine/api"
 )
 
 // Bounds of one group of writes.
@@ -72,9 +72,8 @@ func (s *Store) refuses(w write) error {
 	return nil
 }
 
-// applyThen is apply without waiting.
-func (s *Store) applyThen(onDone func(error), statements ...statement) {
-	w := write{statements: statements, onDone: onDone}
+// sendThen is send without waiting. w.onDone is called with the outcome.
+func (s *Store) sendThen(w write) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.refuses(w) == nil {
@@ -84,7 +83,8 @@ func (s *Store) applyThen(onDone func(error), statements ...statement) {
 		default: // a whole group waits
 		}
 	}
-	go func() { onDone(s.apply(0, statements...)) }()
+	onDone := w.onDone
+	go func() { onDone(s.send(w)) }()
 }
 
 // writeLoop commits writes until the store is closed.

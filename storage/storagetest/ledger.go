@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
@@ -97,6 +98,40 @@ func testChannels(f *fixture) {
 		}
 		if list, _, err := f.Channels(false, common.Hash{}, 9); err != nil || len(list) != 3 {
 			f.Errorf("%d open channels, %v", len(list), err)
+		}
+	})
+}
+
+// testBillWithRun: an entry writes a bill and the record of its run, both or none.
+func testBillWithRun(f *fixture) {
+	row := newChannel(common.Hash{1}, common.Address{1})
+	bill := channel.Bill{ID: f.id(), Channel: row.ID, Payer: row.Descriptor.Payer, Price: units(7), Final: true}
+	run := job.RunRow{ID: bill.ID, State: job.RunReplayable, FinishedAt: 7, Frames: f.noise(5000)}
+	nameless := run
+	nameless.ID = "no id"
+	over := channel.Bill{ID: f.id(), Channel: row.ID, Final: true}
+	large := job.RunRow{ID: over.ID, State: job.RunReplayable, FinishedAt: 7, Frames: f.noise(job.MaxRunBytes + 1)}
+	f.no(f.Commit(channel.Entry{Channel: &row}))
+	told := make(chan error, 1)
+	f.CommitThen(func(err error) { told <- err }, channel.Entry{Bill: &bill, Run: &nameless})
+	if f.Commit(channel.Entry{Bill: &bill, Run: &nameless}) == nil || <-told == nil {
+		f.Error("a record whose id has no time is stored")
+	}
+	if _, err := f.Bill(bill.ID); !errors.Is(err, channel.ErrNoBill) {
+		f.Errorf("a bill without the record that was written with it: %v", err)
+	}
+	f.CommitThen(func(err error) { told <- err }, channel.Entry{Bill: &bill, Run: &run})
+	f.no(errors.Join(<-told, f.Commit(channel.Entry{Bill: &over, Run: &large})))
+	f.twice(func() {
+		f.Helper()
+		if got, err := f.Bill(bill.ID); err != nil || got != bill {
+			f.Errorf("%+v, %v", got, err)
+		}
+		if got, err := f.Runs.Run(run.ID); err != nil || !reflect.DeepEqual(got, run) {
+			f.Errorf("%.200v, %v", got, err)
+		}
+		if got, err := f.Runs.Run(over.ID); err != nil || got.State != job.RunTooLarge {
+			f.Errorf("%s, %v", got.State, err)
 		}
 	})
 }

@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"txlens/actors/channel"
 	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/storage/budget"
+
+	"github.com/google/uuid"
 )
 
 // Store is everything that the service needs of a store.
@@ -90,6 +90,7 @@ func (s Suite) Run(t *testing.T) {
 		{"Retention", testRetention},
 		{"RetentionOfLedger", testRetentionOfLedger},
 		{"Channels", testChannels},
+		{"BillWithRun", testBillWithRun},
 		{"ChannelPaging", testChannelPaging},
 		{"Bills", testBills},
 		{"Debts", testDebts},
