@@ -70,8 +70,7 @@ func readBloom(r *rpcjson.Reader) *types.Bloom {
 	if len(b) != types.BloomByteLength {
 		return nil
 	}
-	bloom := types.BytesToBloom(b)
-	return &bloom
+	return (*types.Bloom)(b)
 }
 
 // LacksLogs reports whether the bloom filter announces logs that the receipt does not hold.

@@ -108,6 +108,7 @@ type Case struct {
 	abbreviations *api.Abbreviations // of every address that a sentence may name
 	namesakes     sync.Once
 	holders       map[string]int // addresses of each label, by its key
+	nameKeys      map[common.Address]string
 	symbols       sync.Once
 	bearers       map[string]int // tokens of each symbol, by its key
 	ruled         sync.Once

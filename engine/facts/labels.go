@@ -110,15 +110,17 @@ func (a *Case) isCoin(token common.Address) bool {
 func (a *Case) Namesake(addr common.Address) bool {
 	a.namesakes.Do(func() {
 		a.holders = make(map[string]int, len(a.Labels))
+		a.nameKeys = make(map[common.Address]string, len(a.Labels))
 		for x := range a.Labels {
-			a.holders[a.nameKey(x)]++
+			key := a.nameKey(x)
+			a.nameKeys[x] = key
+			a.holders[key]++
 		}
 	})
-	others := 0
-	if _, ok := a.Labels[addr]; ok {
-		others = 1
+	if key, ok := a.nameKeys[addr]; ok {
+		return a.holders[key] > 1
 	}
-	return a.holders[a.nameKey(addr)] > others
+	return a.holders[a.nameKey(addr)] > 0
 }
 
 // nameKey is the key of the name that sentences give an address: a token that trades is its pool.

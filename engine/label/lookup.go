@@ -83,10 +83,13 @@ func Lookup(chainID uint64, a common.Address) (Label, bool) {
 // token metadata of the transaction has it.
 func Of(chainID uint64, a common.Address, tokens map[common.Address]Token) (Label, bool) {
 	l, ok := Lookup(chainID, a)
-	if t := tokens[a]; ok && l.BySymbol && t.Listed && t.Symbol != "" && t.Symbol+tokenSuffix != l.Name {
+	if !ok || !l.BySymbol {
+		return l, ok
+	}
+	if t := tokens[a]; t.Listed && t.Symbol != "" && t.Symbol+tokenSuffix != l.Name {
 		l.Name, l.Source = t.Symbol+tokenSuffix, t.Source
 	}
-	return l, ok
+	return l, true
 }
 
 // NativeToken reports whether the native coin is a token under an address; it is called as the

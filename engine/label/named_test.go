@@ -3,6 +3,8 @@ package label
 import (
 	"testing"
 
+	"txlens/internal/dice"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -62,4 +64,18 @@ func TestOf(t *testing.T) {
 	f(token, Token{Symbol: "eETHw", Source: ruleChain}, "WEETH token") // nobody vouches for the word
 	f(token, Token{Listed: true}, "WEETH token")
 	f(common.HexToAddress("0x4200000000000000000000000000000000000006"), Token{Symbol: "FOO", Listed: true}, "Wrapped Ether (WETH)")
+}
+
+// TestKeyOfASCII: the short way to the key of a name is the long one for names of ASCII.
+func TestKeyOfASCII(t *testing.T) {
+	rnd := dice.Stream(dice.Seed(t), 0)
+	for range 20_000 {
+		name := make([]byte, rnd.IntN(3*MaxName))
+		for i := range name {
+			name[i] = byte(rnd.IntN(0x80))
+		}
+		if got, want := Key(string(name)), keyOf(string(name)); got != want {
+			t.Fatalf("%q: %q, want %q", name, got, want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"txlens/engine/api"
 
@@ -105,13 +106,24 @@ func inFrame(r rune) rune {
 	return 0
 }
 
+// notPrinted are marks that texts do not print in names.
+const notPrinted = "*[]<>|`#~\\\"{}"
+
 // Key is what a reader takes names for: two names with one key look the same where texts print
 // them, which drop some marks and cut what is long. Only names without letters are compared as
 // they are.
 func Key(name string) string {
+	if key, ok := asciiKey(name); ok {
+		return key
+	}
+	return keyOf(name)
+}
+
+// keyOf is Key for any name.
+func keyOf(name string) string {
 	n := 0
 	printed := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("*[]<>|`#~\\\"{}", r) || !unicode.IsPrint(r) || n == MaxName {
+		if strings.ContainsRune(notPrinted, r) || !unicode.IsPrint(r) || n == MaxName {
 			return -1
 		}
 		n++
@@ -121,6 +133,29 @@ func Key(name string) string {
 		return strings.ToLower(k)
 	}
 	return printed
+}
+
+// asciiKey is Key for a name of ASCII that has a letter or a digit, which most have.
+func asciiKey(name string) (key string, ok bool) {
+	var buf [MaxName]byte
+	n, k := 0, 0
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			return "", false
+		case n == MaxName || c < ' ' || c == 0x7f || strings.IndexByte(notPrinted, c) >= 0:
+			continue
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+			fallthrough
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+			buf[k] = c
+			k++
+		}
+		n++
+	}
+	return string(buf[:k]), k > 0
 }
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

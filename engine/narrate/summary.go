@@ -424,7 +424,7 @@ func inChain(list []facts.PoolTrade) []facts.PoolTrade {
 
 // contract is the word for an account that is known to be one, and nothing for others.
 func (a *headlineWriter) contract(who common.Address) string {
-	if l := a.Layout(); who == a.Entry || l != nil && l.RanCode(who) || a.Contracts[who] != nil {
+	if l := a.Layout(); who == a.Entry || a.Contracts[who] != nil || l != nil && l.RanCode(who) {
 		return "contract "
 	}
 	return ""

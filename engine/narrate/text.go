@@ -167,6 +167,9 @@ var ownName = regexp.MustCompile(`("[^"]*") \((0x[0-9a-f]{4}…[0-9a-f]+)\)`)
 
 // once leaves an address out where it stands behind the same name before in a sentence.
 func once(s string) string {
+	if strings.Count(s, `" (0x`) < 2 {
+		return s
+	}
 	seen := map[string]string{}
 	return ownName.ReplaceAllStringFunc(s, func(m string) string {
 		p := ownName.FindStringSubmatch(m)

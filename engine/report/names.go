@@ -69,7 +69,12 @@ var several = api.Addr{0: 0xff, 19: 0xff}
 // bear finds the symbols that more than one token has.
 func (n *names) bear(r *api.Result) {
 	n.bearers = map[string]api.Addr{}
+	last := map[api.Addr]string{} // symbols
 	add := func(a api.Addr, symbol string) {
+		if was, ok := last[a]; ok && was == symbol {
+			return
+		}
+		last[a] = symbol
 		n.short.Add(a)
 		key := strings.ToLower(api.OneLine(symbol, maxSymbol))
 		switch other, ok := n.bearers[key]; {
