@@ -17,6 +17,9 @@ import (
 // readForwarded reads who sent a request that another replica passed on, and reports whether it was
 // one. The limits of connections by address do not apply to replicas.
 func (s *Server) readForwarded(ctx *fasthttp.RequestCtx) bool {
+	if len(s.cfg.Forwarded) == 0 {
+		return false // no replica passes requests on
+	}
 	ctx.SetRemoteAddr(nil) // that of the connection, whoever sent the request before
 	value := ctx.Request.Header.Peek(forward.Header)
 	if len(value) == 0 {

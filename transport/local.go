@@ -84,11 +84,17 @@ func startsAnalysis(path []byte) bool {
 // loopbackHost reports whether a Host header names this machine. 0.0.0.0 does not: browsers
 // do not send Sec-Fetch-Site there.
 func loopbackHost(host string) bool {
+	if port, ok := strings.CutPrefix(host, "localhost"); ok && (port == "" || port[0] == ':' && !strings.ContainsAny(port[1:], ":[]")) {
+		return true
+	}
+	if host == "" || !strings.ContainsRune("01:[]", rune(host[0])) { // no other begins an address of loopback
+		return false
+	}
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && ip.IsLoopback() || host == "localhost"
+	return err == nil && ip.IsLoopback()
 }
 
 // hostOf returns the host of the public address, with its port; empty if none is set.

@@ -113,3 +113,18 @@ func TestLocalServer(t *testing.T) {
 		f(health, rebound, 403, 0)
 	}
 }
+
+func TestLoopbackHost(t *testing.T) {
+	f := func(want bool, hosts ...string) {
+		t.Helper()
+		for _, host := range hosts {
+			if got := loopbackHost(host); got != want {
+				t.Errorf("%q: %v", host, got)
+			}
+		}
+	}
+	f(true, "localhost", "localhost:", "localhost:80", "127.0.0.1", "127.0.0.1:8080", "127.9.8.7", "[127.0.0.1]", "[::1]", "[::1]:80", "::1", "0:0:0:0:0:0:0:1",
+		"[0::1]:8080", "[::ffff:127.0.0.1]")
+	f(false, "", ":80", "localhost.example", "localhostx", "localhost:1:2", "localhost:[80]", "Localhost", "example", "example:80", "128.0.0.1", "10.0.0.1:80", "0.0.0.0", "[::]",
+		"[::2]:80", "127.0.0.1.example", "1.example", "0x7f.1", "127.1", "2130706433", "[localhost]")
+}
