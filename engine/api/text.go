@@ -82,6 +82,8 @@ func clean(s string, limit int) (text string, cut bool) {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 		switch {
+		case ' ' < r && r < 0x7f, r == '…': // as nearly all are
+			marks = 0
 		case r == utf8.RuneError && size == 1, invisible(r):
 			continue
 		case unicode.IsSpace(r):

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"txlens/engine/api"
 )
@@ -304,28 +305,43 @@ const safeMarks = " .,()+-_/'!?*=…→×"
 func escape(b *strings.Builder, s string) {
 	s = api.OneLine(s, maxWords)
 	// Two dollars would open a formula once the codes are read back.
-	s = strings.ReplaceAll(s, "$$", "$ $")
-	s = strings.ReplaceAll(s, "$$", "$ $")
+	for strings.Contains(s, "$$") {
+		s = strings.ReplaceAll(s, "$$", "$ $")
+	}
 	if s == "" {
 		b.WriteByte('-')
 		return
 	}
-	for _, r := range s {
-		if safe(r) {
-			b.WriteRune(r)
-			continue
+	for len(s) > 0 {
+		i := 0
+		for i < len(s) && s[i] < utf8.RuneSelf && safeASCII[s[i]] {
+			i++
 		}
-		b.WriteByte('#')
-		b.WriteString(strconv.Itoa(int(r)))
-		b.WriteByte(';')
+		b.WriteString(s[:i])
+		if s = s[i:]; s == "" {
+			return
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		if safe(r) {
+			b.WriteString(s[:size])
+		} else {
+			b.WriteByte('#')
+			b.WriteString(strconv.Itoa(int(r)))
+			b.WriteByte(';')
+		}
+		s = s[size:]
 	}
 }
 
 // safe reports whether a character needs no code.
 func safe(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		return true
-	}
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(safeMarks, r)
 }
+
+// safeASCII is safe for the characters that most texts are of.
+var safeASCII = func() (is [utf8.RuneSelf]bool) {
+	for r := range is {
+		is[r] = safe(rune(r))
+	}
+	return is
+}()
