@@ -12,6 +12,38 @@ import (
 // what they call an address need not be what it is called.
 var adapters = []string{"defillama", "defillama-dim"}
 
+// balances is the source that adds up what projects hold, and so lists the contracts that they put
+// it into beside their own.
+const balances = "defillama"
+
+// ownRoles are the roles in which that source lists a project's own addresses.
+var ownRoles = []string{"cex", "factory", "router"}
+
+// shared are words for contracts that projects put their funds into, whosever they are.
+var shared = strings.Fields("vault pool strategy farm market pair gauge liquidity collateral swap exchange proxy")
+
+// foreign are words for what a project has or is held by.
+var foreign = strings.Fields("token lp treasury admin holder account wallet")
+
+// usedOnly reports whether a row says no more than that a project uses the address: neither the role
+// nor the name is one of the project's own parts.
+func usedOnly(name, role, source string, confidence uint8) bool {
+	if !slices.Contains(adapters, source) || confidence >= uint8(label.Official) || slices.Contains(ownRoles, role) {
+		return false
+	}
+	_, part, _ := strings.Cut(name, ": ")
+	plain, isPlain := plainWords(part)
+	own := false
+	for _, w := range strings.Fields(strings.ToLower(plain)) {
+		w = singular(w)
+		if slices.Contains(foreign, w) {
+			return true
+		}
+		own = own || !slices.Contains(shared, w) && !versionWord.MatchString(w)
+	}
+	return source == balances && (!isPlain || !own)
+}
+
 // calledOnly is the name of a contract that an adapter only calls, which may be anybody's.
 const calledOnly = "called contract"
 
@@ -45,6 +77,8 @@ var versionWord = regexp.MustCompile(`^[vV]\d{1,2}(\.\d{1,3}){0,2}$`)
 func cleanName(name, role, source string, confidence uint8) (string, uint8) {
 	brand, part, ok := strings.Cut(name, ": ")
 	switch {
+	case ok && usedOnly(name, role, source, confidence):
+		return "an address used by " + brand, uint8(label.Scraped)
 	case len([]rune(name)) >= cutNames-1:
 	case !ok:
 		return name, confidence

@@ -82,10 +82,35 @@ func publicRow(col []string) (r flat.Row, ok bool, err error) {
 	if col[5] == sanctionList {
 		category = label.Sanctioned
 	}
-	r.Address, r.Category, r.Source, r.Confidence = common.HexToAddress(col[1]), category, col[5], uint8(confidence)
-	r.Name, r.Confidence = cleanName(label.Clean(col[4]), col[3], col[5], r.Confidence)
-	r.Protocol = slugOf(col[2], category)
+	r.Address, r.Source, r.Confidence = common.HexToAddress(col[1]), col[5], uint8(confidence)
+	name := label.Clean(col[4])
+	r.Category, r.Protocol = recast(col[5], name, category), slugOf(col[2], category)
+	switch {
+	case usedOnly(name, col[3], col[5], r.Confidence):
+		r.Category, r.Protocol = categories["other"], ""
+	case strings.HasPrefix(name, "OP Stack: "):
+		r.Protocol = "" // of one chain or another, seldom of Optimism's own
+	}
+	r.Name, r.Confidence = cleanName(name, col[3], col[5], r.Confidence)
 	return r, r.Name != "", nil
+}
+
+// recast is the category of a row whose role the collection has taken from a word of its name.
+// Signers of blocks are accounts, the lockbox is part of the bridge, a join of Maker takes
+// collateral, and a validator of output stakes nothing.
+func recast(source, name, category string) string {
+	_, part, _ := strings.Cut(name, ": ")
+	switch {
+	case source == "superchain-registry" && part == "Unsafe block signer":
+		return categories["account"]
+	case source == "superchain-registry" && part == "Eth lockbox":
+		return categories["bridge"]
+	case source == "maker-chainlog" && category == categories["pool"]:
+		return "lending"
+	case source == "lifi" && category == categories["staking"]:
+		return categories["other"]
+	}
+	return category
 }
 
 // slugOf writes the brand of a row as package protocol does.

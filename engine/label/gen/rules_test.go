@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -55,22 +56,73 @@ func TestCleanName(t *testing.T) {
 			t.Errorf("%q, %s of %s: %q, %d; want %q, %d", name, role, source, got, left, want, confidence)
 		}
 	}
-	f("Aave: V4Export", "pool", "defillama", "Aave: pool", 2)
+	f("Aave: V4Export", "pool", "defillama", "an address used by Aave", 1)
 	f("Hypurrquant: SWAP FEE sources", "other", "defillama-dim", "Hypurrquant", 2)
-	f("Everclear: contract holding funds", "bridge", "defillama", "Everclear: bridge", 2)
-	f("Maverick Protocol: called contract", "other", "defillama", "Maverick Protocol", 1)
+	f("Everclear: contract holding funds", "bridge", "defillama", "an address used by Everclear", 1)
+	f("Maverick Protocol: called contract", "other", "defillama-dim", "Maverick Protocol", 1)
 	f("Socket: contract", "other", "trueblocks", "Socket", 2)
 	f("OKX: wallet", "cex", "defillama", "OKX: wallet", 2)
 	f("Midas: Redemption vault", "vault", "defillama", "Midas: Redemption vault", 2)
 	f("Impermax: Factories", "factory", "defillama", "Impermax: Factory", 2)
-	f("Mushrooms: Vaults", "vault", "defillama", "Mushrooms: Vault", 2)
+	f("Mushrooms: Vaults", "vault", "defillama", "an address used by Mushrooms", 1)
 	f("Bunni: Hub V2", "other", "defillama", "Bunni: Hub v2", 2)
-	f("Indx: V2", "other", "defillama", "Indx", 2)
+	f("Indx: V2", "other", "defillama", "an address used by Indx", 1)
+	f("Indx: V2", "other", "defillama-dim", "Indx", 2)
 	f("LI.FI: ERC20Proxy", "other", "lifi", "LI.FI: ERC20Proxy", 2)
 	f("Maker: RWA015 A INPUT conduit JAR PAX", "other", "maker-chainlog", "Maker: RWA015 A INPUT conduit JAR PAX", 2)
 	f("Balancer V2: No protocol fee liquidity bootstrapping pool factor", "factory", "balancer", "Balancer V2: factory", 2)
 	f("A name without a brand that the collection has cut somewhere he", "other", "rotki", "", 2)
 	f("Reported as a scam", "exploiter", "scamsniffer", "Reported as a scam", 2)
+}
+
+// TestUsedOnly: an adapter that adds up balances names contracts of others, too. Each case that is
+// not kept stands for an address that another source gives to somebody else: a farm of Frax, a pair
+// of Trader Joe, vaults of Euler and Aera, a gauge of f(x), the vault of Orderly.
+func TestUsedOnly(t *testing.T) {
+	f := func(protocol, role, name, source, confidence, want string) {
+		t.Helper()
+		r, ok, err := publicRow([]string{"1", "0x963f487796d54d2f27ba6f3fbe91154ca103b199", protocol, role, name, source, confidence})
+		if got := fmt.Sprint(r.Name, ", ", r.Category, ", ", r.Protocol, ", ", r.Confidence); err != nil || !ok || got != want {
+			t.Errorf("%s of %s: %s, %v, %v; want %s", name, source, got, ok, err, want)
+		}
+	}
+	f("templedao", "pool", "Templedao: FRAX USDC CVX POOL", "defillama", "2", "an address used by Templedao, infra, , 1")
+	f("onx", "vault", "Onx: Vaults", "defillama", "2", "an address used by Onx, infra, , 1")
+	f("alpha-growth", "other", "Alpha Growth: Euler", "defillama", "2", "an address used by Alpha Growth, infra, , 1")
+	f("gauntlet", "other", "Gauntlet: Aera", "defillama", "2", "an address used by Gauntlet, infra, , 1")
+	f("convex", "governance", "Convex: treasury", "defillama", "2", "an address used by Convex, infra, , 1")
+	f("orderly", "governance", "Orderly: OWNER MAP", "defillama", "2", "an address used by Orderly, infra, , 1")
+	f("frx-usd", "other", "Frx Usd: Holders", "defillama-dim", "2", "an address used by Frx Usd, infra, , 1")
+	f("onx", "vault", "Onx: Vault V2", "defillama", "2", "an address used by Onx, infra, , 1")
+	f("coup-farm", "staking", "Coup Farm: Staking token", "defillama", "2", "an address used by Coup Farm, infra, , 1")
+
+	f("rsk", "vault", "Rsk: contract holding funds", "defillama", "3", "Rsk: vault, yield, rsk, 3")
+	f("midas", "vault", "Midas: Redemption vault", "defillama", "2", "Midas: Redemption vault, yield, midas, 2")
+	f("stormswap", "staking", "Stormswap: Masterchef", "defillama", "2", "Stormswap: Masterchef, staking, stormswap, 2")
+	f("fujidao", "factory", "Fujidao: Borrow factory", "defillama", "2", "Fujidao: factory, factory, fujidao, 2")
+	f("okx", "cex", "OKX: wallet", "defillama", "2", "OKX: wallet, exchange, , 2")
+	f("dodo", "other", "Dodo: Fee route proxys", "defillama-dim", "2", "Dodo, infra, dodo, 2")
+	f("beefy", "vault", "Beefy: ETH-WBNB vault", "beefy", "3", "Beefy: ETH-WBNB vault, yield, beefy, 3")
+}
+
+// TestRecast: the category is what the address is, where a word of its name misled the collection.
+func TestRecast(t *testing.T) {
+	f := func(role, name, source, category, protocol string) {
+		t.Helper()
+		brand, _, _ := strings.Cut(strings.ToLower(name), ": ")
+		r, _, err := publicRow([]string{"1", "0xb9de90a90c5e441c483e754fe7341100d5fbaeca", brand, role, name, source, "3"})
+		if err != nil || r.Name != name || r.Category != category || r.Protocol != protocol {
+			t.Errorf("%s of %s: %+v, %v", name, source, r, err)
+		}
+	}
+	f("vault", "Lisk: Unsafe block signer", "superchain-registry", "account", "lisk")
+	f("vault", "Base: Eth lockbox", "superchain-registry", "bridge", "base")
+	f("bridge", "Lisk: System config", "superchain-registry", "bridge", "lisk")
+	f("bridge", "OP Stack: Superchain config", "superchain-registry", "bridge", "")
+	f("pool", "Maker: MCD JOIN RWA010 A", "maker-chainlog", "lending", "maker")
+	f("oracle", "Maker: PIP RWA005", "maker-chainlog", "oracle", "maker")
+	f("staking", "Lifi: Output validator", "lifi", "infra", "lifi")
+	f("staking", "Fluid: Staking rewards", "fluid", "staking", "fluid")
 }
 
 // TestPublicNames holds the names of all public rows against the rules and prints what they did.

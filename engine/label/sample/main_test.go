@@ -34,7 +34,7 @@ func TestDraw(t *testing.T) {
 			t.Errorf("%s: %d rows, not %d", s.table, counts[s.table], s.n)
 		}
 	}
-	if len(rows) != 200 {
+	if len(rows) != 600 {
 		t.Errorf("%d rows", len(rows))
 	}
 }
