@@ -84,7 +84,7 @@ func cleanName(name, role, source string, confidence uint8) (string, uint8) {
 		return name, confidence
 	case slices.Contains(generic, strings.ToLower(part)):
 		if part == calledOnly {
-			confidence = uint8(label.Scraped)
+			return brand, uint8(label.Scraped) // the role is a guess of the collection
 		}
 	case slices.Contains(adapters, source):
 		if plain, isPlain := plainWords(part); isPlain {

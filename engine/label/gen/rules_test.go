@@ -96,6 +96,10 @@ func TestUsedOnly(t *testing.T) {
 	f("onx", "vault", "Onx: Vault V2", "defillama", "2", "an address used by Onx, infra, , 1")
 	f("coup-farm", "staking", "Coup Farm: Staking token", "defillama", "2", "an address used by Coup Farm, infra, , 1")
 
+	f("maverick-protocol", "router", "Maverick Protocol: called contract", "defillama-dim", "2", "Maverick Protocol, infra, maverick_protocol, 1")
+	f("varen", "router", "Varen: called contract", "defillama-dim", "2", "Varen, infra, varen, 1")
+	f("native", "router", "Native: Routers", "defillama-dim", "2", "Native: Router, router, native, 2")
+
 	f("rsk", "vault", "Rsk: contract holding funds", "defillama", "3", "Rsk: vault, yield, rsk, 3")
 	f("midas", "vault", "Midas: Redemption vault", "defillama", "2", "Midas: Redemption vault, yield, midas, 2")
 	f("stormswap", "staking", "Stormswap: Masterchef", "defillama", "2", "Stormswap: Masterchef, staking, stormswap, 2")

@@ -21,12 +21,12 @@ func TestDraw(t *testing.T) {
 	if err != nil || slices.Equal(rows, other) {
 		t.Errorf("another seed draws the same rows, %v", err)
 	}
-	seen, counts := map[row]bool{}, map[string]int{}
+	seen, counts := map[string]bool{}, map[string]int{}
 	for _, r := range rows {
-		if seen[r] || r.key == "" || r.says == "" {
+		if seen[r.table+r.key] || r.key == "" || r.says == "" {
 			t.Errorf("%+v is drawn twice or says nothing", r)
 		}
-		seen[r] = true
+		seen[r.table+r.key] = true
 		counts[r.table]++
 	}
 	for _, s := range strata {
