@@ -22,6 +22,9 @@ var ownRoles = []string{"cex", "factory", "router"}
 // shared are words for contracts that projects put their funds into, whosever they are.
 var shared = strings.Fields("vault pool strategy farm market pair gauge liquidity collateral swap exchange proxy")
 
+// parts are words that end the name of a contract of a kind which has no role of its own.
+var parts = strings.Fields("registry lens")
+
 // foreign are words for what a project has or is held by.
 var foreign = strings.Fields("token lp treasury admin holder account wallet")
 
@@ -96,10 +99,29 @@ func cleanName(name, role, source string, confidence uint8) (string, uint8) {
 	if !ok {
 		return "", confidence // a cut name without a brand
 	}
+	if last := lastPart(part); last != "" && slices.Contains(adapters, source) {
+		return brand + ": " + last, confidence
+	}
 	if word := roleWords[role]; word != "" {
 		return brand + ": " + word, confidence
 	}
 	return brand, confidence
+}
+
+// lastPart is the word for a kind of contract without a role that ends a name. It tells more than the
+// role, which the collection has guessed.
+func lastPart(name string) string {
+	list := strings.Fields(strings.ToLower(name))
+	if len(list) == 0 {
+		return ""
+	}
+	last := list[len(list)-1]
+	for _, w := range []string{last, singular(last)} {
+		if slices.Contains(parts, w) {
+			return w
+		}
+	}
+	return ""
 }
 
 // plainWords are the words of a name in the singular, if they are words for contracts.

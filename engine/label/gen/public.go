@@ -88,7 +88,7 @@ func publicRow(col []string) (r flat.Row, ok bool, err error) {
 	switch {
 	case usedOnly(name, col[3], col[5], r.Confidence):
 		r.Category, r.Protocol = categories["other"], ""
-	case strings.HasSuffix(name, ": "+calledOnly):
+	case slices.Contains(adapters, col[5]) && lastPart(name) != "", strings.HasSuffix(name, ": "+calledOnly):
 		r.Category = categories["other"]
 	case strings.HasPrefix(name, "OP Stack: "):
 		r.Protocol = "" // of one chain or another, seldom of Optimism's own

@@ -68,6 +68,11 @@ func TestCleanName(t *testing.T) {
 	f("Bunni: Hub V2", "other", "defillama", "Bunni: Hub v2", 2)
 	f("Indx: V2", "other", "defillama", "an address used by Indx", 1)
 	f("Indx: V2", "other", "defillama-dim", "Indx", 2)
+	f("Visor: HYPE registry", "factory", "defillama", "Visor: registry", 2)
+	f("Agentfi: Genesis agent registries", "factory", "defillama-dim", "Agentfi: registry", 2)
+	f("Napier: Toki lens", "router", "defillama", "Napier: lens", 2)
+	f("Fujidao: Borrow factory", "factory", "defillama", "Fujidao: factory", 2)
+	f("Balancer V2: A name that the collection has cut after a registry", "factory", "balancer", "Balancer V2: factory", 2)
 	f("LI.FI: ERC20Proxy", "other", "lifi", "LI.FI: ERC20Proxy", 2)
 	f("Maker: RWA015 A INPUT conduit JAR PAX", "other", "maker-chainlog", "Maker: RWA015 A INPUT conduit JAR PAX", 2)
 	f("Balancer V2: No protocol fee liquidity bootstrapping pool factor", "factory", "balancer", "Balancer V2: factory", 2)
@@ -98,6 +103,8 @@ func TestUsedOnly(t *testing.T) {
 
 	f("maverick-protocol", "router", "Maverick Protocol: called contract", "defillama-dim", "2", "Maverick Protocol, infra, maverick_protocol, 1")
 	f("varen", "router", "Varen: called contract", "defillama-dim", "2", "Varen, infra, varen, 1")
+	f("agentfi", "factory", "Agentfi: Agent registry", "defillama", "2", "Agentfi: registry, infra, agentfi, 2")
+	f("napier", "router", "Napier: Toki lens", "defillama", "2", "Napier: lens, infra, napier, 2")
 	f("native", "router", "Native: Routers", "defillama-dim", "2", "Native: Router, router, native, 2")
 
 	f("rsk", "vault", "Rsk: contract holding funds", "defillama", "3", "Rsk: vault, yield, rsk, 3")
