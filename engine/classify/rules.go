@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"slices"
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/decode"
@@ -57,6 +58,7 @@ var rules = []rule{
 	{"lending act of the actor", lendingMine},
 	{"liquidity act of the actor", liquidityMine},
 	{"vault act of the actor", vaultMine},
+	{"savings through the issuer", saved},
 	{"settled order", settledOrder},
 	{"position in derivatives", perpetual},
 	{"name registered", registered},
@@ -246,7 +248,26 @@ func delegation(a *facts.Case) *Opinion {
 	return o
 }
 
-func liquidation(a *facts.Case) *Opinion { return opine(a.Find(facts.ActLiquidate)) }
+// liquidation: a position was seized. A borrower who liquidates its own position repays a loan.
+func liquidation(a *facts.Case) *Opinion {
+	hits := a.Find(facts.ActLiquidate)
+	o := opine(hits)
+	if o != nil && !slices.ContainsFunc(hits, func(h *facts.Match) bool { return !ownLiquidation(a, h) }) {
+		o.Act = facts.ActRepay
+	}
+	return o
+}
+
+// ownLiquidation reports whether a liquidation event names one account as liquidator and borrower.
+func ownLiquidation(a *facts.Case, h *facts.Match) bool {
+	if h.Rule == nil || h.Log == facts.NoLog {
+		return false
+	}
+	l := a.EventOf(h)
+	liquidator, known := h.Rule.Address(l, "liquidator")
+	borrower, ok := h.Rule.Address(l, "borrower")
+	return known && ok && liquidator == borrower
+}
 
 // governance: proposals, votes and timelocks. Delegating votes in passing, while
 // tokens move, is a step of something else.
@@ -323,13 +344,18 @@ func stakeWhere(a *facts.Case, mine bool) *Opinion {
 			break
 		}
 	}
-	if o.Act == facts.ActClaimStake && len(facts.NotMinted(a.Out)) > 0 && !o.Matches[0].Mine {
-		return nil
+	if o.Act == facts.ActClaimStake && len(facts.NotMinted(a.Out)) > 0 && (!o.Matches[0].Mine || traded(a)) {
+		return nil // tokens that pay dividends do so when they are traded
 	}
 	if gave, got := len(facts.NotMinted(a.Out)) > 0, len(facts.NotMinted(a.In)) > 0; o.Act == facts.ActStake && got && !gave {
 		o.Act = facts.ActUnstake // the event tells a change, the movement its direction
 	}
 	return o
+}
+
+// traded reports whether the actor gave assets and got others while pools swapped.
+func traded(a *facts.Case) bool {
+	return len(facts.NotMinted(a.Out)) > 0 && len(facts.NotMinted(a.In)) > 0 && a.Has(facts.ActSwap)
 }
 
 // stakerCalled: tokens went to a staking contract, or a staking protocol was called directly and moved assets one way, or

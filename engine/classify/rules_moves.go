@@ -75,10 +75,13 @@ func exchange(a *facts.Case) *Opinion {
 	if a.OnlyWrap() && asksSwap(a) && len(a.Out) > 0 && len(a.In) > 0 {
 		return &Opinion{Act: facts.ActSwap, SubType: "wrap", Frames: []int{a.FrameIndex()}}
 	}
-	if len(swaps) == 0 || a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) {
+	if len(swaps) == 0 || a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) && !asksTrade(a) {
 		return nil
 	}
 	if len(a.Out) > 0 && len(a.In) > 0 {
+		if !asksTrade(a) && a.SharesOnly() {
+			return nil // a vault took in, or paid out, what was traded on the way
+		}
 		return &Opinion{Act: facts.ActSwap, Matches: swaps, doubt: verdict.LegMintedOrBurnt}
 	}
 	if who, benefit := findBeneficiary(a); len(a.Out) > 0 && len(benefit) > 0 {
@@ -116,12 +119,27 @@ func askedSwap(a *facts.Case) *Opinion {
 	return o
 }
 
+// asksTrade reports whether a contract made for swapping was called to swap: by a function for
+// that, or, where it does nothing but find the best trade, by one that is not known for another act.
+func asksTrade(a *facts.Case) bool {
+	switch {
+	case !a.CalledRouter():
+		return false
+	case a.Call != nil && a.Call.Act == facts.ActSwap, swapName(a):
+		return true
+	case a.LabelOf(a.Entry).Category != "aggregator" || a.Call != nil && a.Call.Act != facts.ActMulticall:
+		return false
+	}
+	act := actOfName(a.Function)
+	return act == "" || act == facts.ActSwap || act == facts.ActMulticall
+}
+
 // quietExchange: without an event, one asset against another is an exchange when the
 // contract that was called, or one counterparty, stands on both sides, and nothing
 // says that it was a loan, a deposit or a redemption.
 func quietExchange(a *facts.Case, out, in []facts.Leg) bool {
-	if len(in) > 1 || len(out) > 2 || a.Has(facts.ActVaultIn, facts.ActVaultOut, facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity,
-		facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, facts.ActStake, facts.ActUnstake, facts.ActClaimStake) {
+	if len(in) > 1 || len(out) > 2 || !passesThrough(a) ||
+		a.Has(facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, facts.ActStake, facts.ActUnstake, facts.ActClaimStake) {
 		return false
 	}
 	if a.Has(facts.ActClaim, facts.ActRent, facts.ActStream) || noExchangeName(a.Function) {
@@ -138,6 +156,22 @@ func quietExchange(a *facts.Case, out, in []facts.Leg) bool {
 	return false
 }
 
+// passesThrough reports whether the actor ends without a share of the pools and vaults that the
+// transaction entered: each kind was left again, and what the actor gave and got was neither
+// minted nor burnt on the way. Without such events it passes through nothing.
+func passesThrough(a *facts.Case) bool {
+	hits := a.Find(facts.ActVaultIn, facts.ActVaultOut, facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity)
+	if len(hits) == 0 {
+		return true
+	}
+	if len(facts.OwnMatches(hits)) > 0 || a.Has(facts.ActLiquidity) || a.Has(facts.ActVaultIn) != a.Has(facts.ActVaultOut) ||
+		a.Has(facts.ActAddLiq) != a.Has(facts.ActRemoveLiq) {
+		return false
+	}
+	_, made := a.MadeOrBurnt()
+	return !made
+}
+
 // noExchangeName reports whether the name of a function says that what it pays out is not
 // bought with what it takes: a claim for a fee, a loan against collateral, a rental.
 func noExchangeName(name string) bool {
@@ -145,6 +179,32 @@ func noExchangeName(name string) bool {
 	return slices.ContainsFunc([]string{"withdraw", "redeem", "borrow", "deposit", "claim", "rent", "loan", "repay", "refund"},
 		func(word string) bool { return strings.Contains(name, word) && !strings.Contains(name, "current") })
 }
+
+// saved: the actor traded a savings token against what it saves, at the issuer's own window and
+// price: on chains where the vault itself is not, that is the way in and out of it.
+func saved(a *facts.Case) *Opinion {
+	if len(a.Out) != 1 || len(a.In) != 1 || a.Out[0].Native() || a.In[0].Native() {
+		return nil
+	}
+	var hits []*facts.Match
+	for _, h := range a.Find(facts.ActSwap) {
+		if h.Rule == nil || !windows[h.Rule.Slug] || !h.Mine {
+			return nil
+		}
+		hits = append(hits, h)
+	}
+	gave, got := a.LabelOf(a.Out[0].Key.Token).Category == "yield", a.LabelOf(a.In[0].Key.Token).Category == "yield"
+	switch {
+	case len(hits) == 0 || gave == got:
+		return nil
+	case gave:
+		return &Opinion{Act: facts.ActVaultOut, Matches: hits}
+	}
+	return &Opinion{Act: facts.ActVaultIn, Matches: hits}
+}
+
+// windows are the protocols that change an issuer's coins and shares at the issuer's price.
+var windows = map[string]bool{"psm3": true}
 
 // findShare looks for somebody else who got more of what the swap bought than the
 // actor did: then the actor's part is a refund or a rest.

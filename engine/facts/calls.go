@@ -38,6 +38,11 @@ func (a *Case) TokenCall() bool {
 		return true
 	}
 	n := strings.ReplaceAll(strings.ToLower(a.Function), "repay", "") // of a debt
+	for _, w := range []string{"claim", "withdraw", "redeem", "harvest", "deposit", "stake", "supply", "borrow"} {
+		if strings.Contains(n, w) {
+			return false // what it sends or pays is the way of another act
+		}
+	}
 	for _, w := range []string{"transfer", "send", "pay", "disperse", "airdrop", "distribute"} {
 		if strings.Contains(n, w) {
 			return true

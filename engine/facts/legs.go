@@ -2,6 +2,7 @@ package facts
 
 import (
 	"math/big"
+	"slices"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -202,6 +203,30 @@ func (a *Case) MadeOrBurnt() (token common.Address, ok bool) {
 	}
 	return token, false
 }
+
+// SharesOnly reports whether all that the actor got was minted by tokens that took other assets in,
+// or all that it gave was burnt by tokens that paid other assets out.
+func (a *Case) SharesOnly() bool { return a.sharesOnly(a.In, true) || a.sharesOnly(a.Out, false) }
+
+func (a *Case) sharesOnly(legs []Leg, in bool) bool {
+	if a.Flow == nil || len(legs) == 0 || len(legs) > maxShares {
+		return false
+	}
+	for i := range legs {
+		l := &legs[i]
+		backs := func(t flow.Transfer) bool {
+			other := t.Token != l.Key.Token && t.Amount.Sign() > 0
+			return other && (in && t.To == l.Key.Token || !in && t.From == l.Key.Token)
+		}
+		if !l.Minted || l.Native() || l.Key.ID != "" || !slices.ContainsFunc(a.Flow.Transfers, backs) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxShares bounds the shares that an actor can get or give in one act.
+const maxShares = 4
 
 // nearly reports whether n is at least nine tenths of m: fees take some of a share.
 func nearly(n, m *big.Int) bool {
