@@ -212,9 +212,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(patientWriter{w}, r)
 }
 
-// forwarded reports whether a request comes from another replica.
+// forwarded reports whether a request comes from another replica. While the key is not known, as in the
+// first moments of a process, whoever has the header is believed: nothing is done then.
 func (p *Proxy) forwarded(r *http.Request) bool {
 	owner, _ := p.Owner()
+	if len(owner.Key) == 0 {
+		return r.Header.Get(Header) != ""
+	}
 	_, ok := owner.Key.Client(r.Header.Get(Header), r.Method, r.RequestURI, time.Now())
 	return ok
 }

@@ -318,6 +318,16 @@ func TestOneHop(t *testing.T) {
 	if resp.StatusCode != 503 || resp.Header.Get(RefusedHeader) == "" || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, text)
 	}
+	fresh := New(Options{Wait: time.Millisecond}) // it knows neither an owner nor the key
+	f := func(header http.Header, refused bool) {
+		t.Helper()
+		resp, text := ask(t, "GET", serve(t, fresh)+"/x", "", header)
+		if resp.StatusCode != 503 || (resp.Header.Get(RefusedHeader) != "") != refused {
+			t.Errorf("%v: %d %v %q", header, resp.StatusCode, resp.Header, text)
+		}
+	}
+	f(http.Header{Header: {key.Sign("GET", "/x", netip.MustParseAddr("203.0.113.7"), time.Now())}}, true)
+	f(nil, false)
 	first := New(Options{Wait: time.Millisecond})
 	first.SetOwner(at(t, address))
 	if resp, text := ask(t, "GET", serve(t, first)+"/x", "", nil); resp.StatusCode != 503 || resp.Header.Get(RefusedHeader) != "" {
