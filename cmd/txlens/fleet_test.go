@@ -20,6 +20,8 @@ import (
 type balancer struct {
 	ln   net.Listener
 	next atomic.Uint64
+	// refusals are answers that are meant for other servers.
+	refusals atomic.Int64
 
 	mu      sync.Mutex
 	servers []string
@@ -79,7 +81,7 @@ func (b *balancer) pass(client net.Conn) {
 		}
 		var done sync.WaitGroup
 		done.Go(func() { io.Copy(server, client); server.(*net.TCPConn).CloseWrite() })
-		io.Copy(client, server)
+		io.Copy(&refusalWatch{Writer: client, seen: func() { b.refusals.Add(1) }}, server)
 		client.Close()
 		server.Close()
 		done.Wait()

@@ -23,6 +23,7 @@ type member struct {
 	data   string
 	args   []string
 	way    *pgtest.Proxy // to the database
+	hop    *hop          // of requests that other servers pass on; nil: there is none
 	log    service.LogBuffer
 
 	mu      sync.Mutex
@@ -33,8 +34,19 @@ type member struct {
 // startMember runs a server on a database until the test ends.
 func startMember(t *testing.T, database string, flags ...string) *member {
 	t.Helper()
-	m := &member{t: t, listen: freeAddress(t), data: t.TempDir(), way: pgtest.Through(t, database)}
-	m.args = slices.Concat([]string{"serve", "--listen", m.listen, "--admin-listen", "127.0.0.1:0", "--data", m.data, "--store", m.way.URL()}, flags)
+	return newMember(t, database, nil, flags...)
+}
+
+// newMember is startMember with a hop.
+func newMember(t *testing.T, database string, h *hop, flags ...string) *member {
+	t.Helper()
+	m := &member{t: t, listen: freeAddress(t), data: t.TempDir(), way: pgtest.Through(t, database), hop: h}
+	m.args = slices.Concat([]string{"serve", "--listen", m.listen, "--admin-listen", "127.0.0.1:0", "--data", m.data,
+		"--store", sessionsOf(t, m.way.URL(), m.listen)}, flags)
+	if h != nil {
+		m.args = append(m.args, "--forward-address", h.base())
+		h.serve(m.listen)
+	}
 	program(t, m.args...) // builds it, which may end the test
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -49,6 +61,14 @@ func startMember(t *testing.T, database string, flags ...string) *member {
 		}
 	})
 	return m
+}
+
+// address is where other servers reach it.
+func (m *member) address() string {
+	if m.hop != nil {
+		return m.hop.base()
+	}
+	return "http://" + m.listen
 }
 
 // run starts the server again and again until ctx ends.
