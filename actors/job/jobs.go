@@ -90,7 +90,7 @@ type Options struct {
 // Limits of a job that are not configurable.
 const (
 	// maxAttempts is the number of starts of a job. A job is started again after one crash of
-	// the server, but not after two, because it may be their cause.
+	// the server that was at work on it, but not after two, because it may be their cause.
 	maxAttempts = 2
 	// defaultDeadline is the default of Options.Deadline.
 	defaultDeadline = 10 * time.Minute
@@ -119,9 +119,9 @@ type Jobs struct {
 // errGivenBack is the cause when Close cancels an analysis: the next start runs the job again.
 var errGivenBack = errors.New("the service is stopping; the job is kept for its next start")
 
-// New starts the unfinished jobs of an earlier process: those that it gave back or that saw
-// one crash. Jobs that saw two crashes end with an error. Close the Jobs before the things
-// that their Analyst uses.
+// New starts the unfinished jobs of an earlier process: those that waited there, that it gave back,
+// or that saw one crash while they ran. Jobs that saw two end with an error. Close the Jobs before
+// the things that their Analyst uses.
 func New(sys *runtime.System, o Options) (*Jobs, error) {
 	if o.Running <= 0 {
 		o.Running = 16
@@ -139,30 +139,40 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	j := &Jobs{e: sys, o: o, closing: make(chan struct{}), supervised: make(chan struct{})}
-	if err := j.openGeneration(); err != nil {
+	if err := j.openGeneration(ranBefore); err != nil {
 		return nil, err
 	}
 	go j.supervise()
 	return j, nil
 }
 
-// takeUp stores one more attempt for each unfinished job, and returns the jobs to run and
-// those that have ended.
-func takeUp(store Store) (again, ended []Row, err error) {
+// ranBefore reports whether the process that had a job was at work on it. One that only waited has
+// no part in its end.
+func ranBefore(row Row) bool { return row.Status == api.JobRunning }
+
+// wasThere is true: a job that waits may be why a queue has panicked.
+func wasThere(Row) bool { return true }
+
+// takeUp stores one more attempt for each unfinished job that may be why the queue before has ended,
+// and returns the jobs to run and those that have ended.
+func takeUp(store Store, suspect func(Row) bool) (again, ended []Row, err error) {
 	rows, err := store.UnfinishedJobs()
 	if err != nil || len(rows) == 0 {
 		return nil, nil, err
 	}
 	for i := range rows {
 		row := &rows[i]
-		if row.Attempts >= maxAttempts {
+		suspected := suspect(*row)
+		if suspected && row.Attempts >= maxAttempts {
 			row.Status, row.ErrorCode = api.JobError, api.CodeInterrupted
 			row.Error = "the server was interrupted twice while it had the job; submit it again"
 			ended = append(ended, *row)
 			continue
 		}
 		row.Status = api.JobPending
-		row.Attempts++
+		if suspected {
+			row.Attempts++
+		}
 		again = append(again, *row)
 	}
 	return again, ended, store.PutJobs(rows...)
@@ -285,31 +295,18 @@ func (j *Jobs) Close(ctx context.Context) error {
 	j.gate.Unlock()
 	<-j.supervised
 
-	d := drain{reply: make(chan []Row, 1)}
+	d := drain{reply: make(chan struct{}, 1)}
 	j.e.Send(s.pid, d)
 	stop := context.AfterFunc(ctx, func() { s.cancel(errGivenBack) })
 	defer stop()
 	defer s.cancel(errGivenBack)
 	select {
-	case waiting := <-d.reply:
+	case <-d.reply:
 		j.e.Stop(s.pid)
 		<-s.queue.closed
-		return j.giveBack(waiting)
+		return nil // what waits is stored as it is
 	case <-s.queue.closed:
 		s.end() // the next start reads the state on disk
 		return errors.New("internal fault: the owner of the jobs ended; the next start takes them up")
 	}
-}
-
-func (j *Jobs) giveBack(rows []Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	for i := range rows {
-		rows[i].Attempts-- // waiting jobs are pending already
-	}
-	if err := j.o.Store.PutJobs(rows...); err != nil {
-		return fmt.Errorf("give jobs back: %w", err)
-	}
-	return nil
 }

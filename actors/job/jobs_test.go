@@ -369,7 +369,8 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// TestTakenUp: what a crash leaves is started again once.
+// TestTakenUp: what a crash leaves is started again, once if it ran. What only waited has no part in
+// crashes, however many there are.
 func TestTakenUp(t *testing.T) {
 	store := newShelf()
 	never := startJobs(t, Options{Store: store, Running: 1, Analyst: analyst(untilCancelled)})
@@ -386,13 +387,19 @@ func TestTakenUp(t *testing.T) {
 	await(t, whole, running, api.JobComplete)
 	await(t, whole, waiting, api.JobComplete)
 
-	twice := startJobs(t, Options{Store: left.crash(), Analyst: analyst(fine)})
-	for _, id := range []string{running, waiting} {
-		if job := await(t, twice, id, api.JobError); job.ErrorCode != api.CodeInterrupted || !strings.Contains(job.Error, "twice") {
-			t.Errorf("%+v", job)
-		}
+	store = left.crash()
+	twice := startJobs(t, Options{Store: store, Running: 1, Analyst: analyst(untilCancelled)})
+	if job := await(t, twice, running, api.JobError); job.ErrorCode != api.CodeInterrupted || !strings.Contains(job.Error, "twice") {
+		t.Errorf("%+v", job)
 	}
-	await(t, twice, fresh, api.JobComplete)
+	await(t, twice, waiting, api.JobRunning) // for the first time
+	store = store.crash()
+	thrice := startJobs(t, Options{Store: store, Running: 1, Analyst: analyst(untilCancelled)})
+	await(t, thrice, waiting, api.JobRunning)
+	store = store.crash()
+	last := startJobs(t, Options{Store: store, Analyst: analyst(fine)})
+	await(t, last, waiting, api.JobError)
+	await(t, last, fresh, api.JobComplete) // it has waited through three crashes
 }
 
 // TestTakesUpMoreThanMayWait: who was promised a result gets it, whatever the
@@ -466,7 +473,7 @@ func TestCloseGivesBack(t *testing.T) {
 		cancel()
 		sys.Wait()
 		for _, id := range ids {
-			if row, _ := store.Job(id); row.Status != api.JobPending || row.Attempts != 0 {
+			if row, _ := store.Job(id); row.Status != api.JobPending || row.Attempts != 1 {
 				t.Errorf("%+v", row)
 			}
 		}

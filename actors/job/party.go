@@ -76,16 +76,6 @@ func (l *parties) ended(p *party) {
 	}
 }
 
-// waiting returns the rows of all jobs that wait.
-func (l *parties) waiting() (rows []Row) {
-	for _, p := range l.turns {
-		for _, m := range p.waiting {
-			rows = append(rows, m.row)
-		}
-	}
-	return rows
-}
-
 // has reports whether a job waits.
 func (l *parties) has(id string) bool {
 	return slices.ContainsFunc(l.turns, func(p *party) bool {

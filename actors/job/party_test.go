@@ -391,7 +391,7 @@ func TestDrain(t *testing.T) {
 		sys.Wait()
 		o.want()
 		for _, name := range []string{"a2", "c1"} {
-			if row, _ := o.store.Job(o.ids[name]); row.Status != api.JobPending || row.Attempts != 0 {
+			if row, _ := o.store.Job(o.ids[name]); row.Status != api.JobPending || row.Attempts != 1 {
 				t.Errorf("%s: %+v", name, row)
 			}
 		}

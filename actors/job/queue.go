@@ -58,11 +58,10 @@ type (
 		id      string
 		granted chan struct{} // closed when the job may continue
 	}
-	// drain tells the queue to start no more jobs, and to answer with the waiting ones when
-	// none runs.
+	// drain tells the queue to start no more jobs, and to answer when none runs.
 	drain struct {
 		runtime.MayBeLate
-		reply chan []Row // capacity 1
+		reply chan struct{} // capacity 1
 	}
 )
 
@@ -106,7 +105,7 @@ func (q *jobQueue) next(self runtime.Ref) {
 		}
 	}
 	if q.draining != nil && len(q.running) == 0 {
-		q.draining.reply <- q.parties.waiting()
+		q.draining.reply <- struct{}{}
 	}
 }
 

@@ -50,7 +50,6 @@ func (j *Jobs) analyse(ctx context.Context, row Row, slot Slot) Row {
 		row.Status = api.JobComplete
 	case errors.Is(context.Cause(ctx), errGivenBack):
 		row.Status = api.JobPending
-		row.Attempts--
 	default:
 		j.fail(&row, err)
 	}

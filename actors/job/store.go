@@ -10,7 +10,7 @@ import (
 type Row struct {
 	ID        string // made by recordid.New
 	Status    api.JobStatus
-	Attempts  int // starts of the job that were not given back
+	Attempts  int // starts of the job that were not given back, and the next one if it waits
 	Request   api.Request
 	Error     string
 	ErrorCode string
