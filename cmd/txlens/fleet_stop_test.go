@@ -164,7 +164,7 @@ func (a *asker) run(ctx context.Context, id int) {
 // waits until it is back.
 func (f *fleet) stopEach(at *front, answered func()) {
 	f.t.Helper()
-	for range size.Of(1, 5) {
+	for range killsWanted(f.t, size.Of(1, 2)) {
 		for _, what := range []string{"a server that waits", "the owner"} {
 			victim := f.owner(nil)
 			if what != "the owner" {
@@ -293,7 +293,7 @@ func TestPausedOwnerWritesNothing(t *testing.T) {
 	written := func(epoch string) string {
 		return f.primary.SQL(t, "books", "SELECT count(*) FROM jobs WHERE epoch = "+epoch)
 	}
-	for range killsWanted(t, size.Of(1, 50)) {
+	for range killsWanted(t, size.Of(1, 3)) {
 		o, epoch := f.owner(nil), f.epoch()
 		if !eventually(func() bool {
 			return f.primary.SQL(t, "books", "SELECT count(*) FROM jobs WHERE status = 'running' AND epoch = "+epoch) > "0"

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,15 +28,7 @@ import (
 // killsWanted is how often the tests that kill do so; TXLENS_KILLS asks for more.
 func killsWanted(t *testing.T, usual int) int {
 	t.Helper()
-	text := os.Getenv("TXLENS_KILLS")
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("TXLENS_KILLS=%q is no number of kills", text)
-	}
-	return n
+	return wanted(t, "TXLENS_KILLS", usual)
 }
 
 // binary is the command itself, built once; TestMain removes it.
