@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"txlens/storage/stores"
@@ -24,6 +25,9 @@ type replica struct {
 	log    *slog.Logger
 	listen net.Addr
 	ended  chan struct{} // closed when the proxy has ended
+
+	mu      sync.Mutex
+	reached time.Time // when the server that uses the database was reached last
 }
 
 // startReplica starts to answer at the listeners of the server.
@@ -44,7 +48,7 @@ func (s *Server) startReplica(d *door) *replica {
 		version, commit := Version()
 		waiting := admin.NewMetrics(version, commit, admin.Gauges{Waiting: func() bool { return true }})
 		s.serveAdmin(admin.Config{
-			Checks:  []admin.Check{{Name: "store", Err: r.reaches}},
+			Checks:  []admin.Check{{Name: "store", Err: r.ready}},
 			Metrics: waiting.Handler(s.o.Log),
 		})
 	}
@@ -57,7 +61,24 @@ var errWaiting = errors.New("the server that uses the database is not known, or 
 // reachTimeout is how long the server that uses the database may take to accept a connection.
 const reachTimeout = time.Second
 
-// reaches is nil if requests can be passed on.
+// handOver is how long it may take until another server has the database and is known. A request waits
+// longer, so it is not in vain to send one here meanwhile, and no server would be ready otherwise.
+const handOver = 10 * time.Second
+
+// ready is nil if requests can be passed on, or could be a moment ago.
+func (r *replica) ready() error {
+	err := r.reaches()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.reached = time.Now()
+	} else if time.Since(r.reached) < handOver {
+		return nil
+	}
+	return err
+}
+
+// reaches is nil if the server that uses the database accepts a connection.
 func (r *replica) reaches() error {
 	owner, _ := r.proxy.Owner()
 	if owner.Address == nil {
