@@ -368,12 +368,16 @@ func (p *Proxy) responds(ctx context.Context, o Owner) bool {
 		return false
 	}
 	probe.Close = true
+	probe.Header.Set(Header, o.Key.Sign(probe.Method, probe.URL.RequestURI(), here, time.Now())) // it is not to be passed on
 	resp, err := p.wire.RoundTrip(probe)
 	if err == nil {
 		resp.Body.Close()
 	}
 	return ctx.Err() == nil
 }
+
+// here is who asks where no client does.
+var here = netip.MustParseAddr("127.0.0.1")
 
 func hasNoEffect(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead

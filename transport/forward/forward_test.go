@@ -261,6 +261,9 @@ func TestAbandons(t *testing.T) {
 		probes := make(chan struct{}, 10)
 		first := owner(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/health" {
+				if _, ok := key.Client(r.Header.Get(Header), r.Method, r.RequestURI, time.Now()); !ok {
+					t.Error("a probe may be passed on")
+				}
 				probes <- struct{}{}
 				if !lives {
 					<-r.Context().Done()
