@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -18,13 +19,14 @@ import (
 // member is one server of a fleet. It is started again whenever it ends, as a service manager
 // does, with the same address and folder. Its log is that of all its processes.
 type member struct {
-	t      *testing.T
-	listen string
-	data   string
-	args   []string
-	way    *pgtest.Proxy // to the database
-	hop    *hop          // of requests that other servers pass on; nil: there is none
-	log    service.LogBuffer
+	t       *testing.T
+	listen  string
+	data    string
+	args    []string
+	way     *pgtest.Proxy // to the database
+	hop     *hop          // of requests that other servers pass on; nil: there is none
+	program func(args ...string) *exec.Cmd
+	log     service.LogBuffer
 
 	mu      sync.Mutex
 	process *os.Process // nil: none runs
@@ -40,14 +42,21 @@ func startMember(t *testing.T, database string, flags ...string) *member {
 // newMember is startMember with a hop.
 func newMember(t *testing.T, database string, h *hop, flags ...string) *member {
 	t.Helper()
-	m := &member{t: t, listen: freeAddress(t), data: t.TempDir(), way: pgtest.Through(t, database), hop: h}
+	this := func(args ...string) *exec.Cmd { return program(t, args...) }
+	return memberOf(t, this, database, h, flags...)
+}
+
+// memberOf is newMember with the program that it runs.
+func memberOf(t *testing.T, program func(args ...string) *exec.Cmd, database string, h *hop, flags ...string) *member {
+	t.Helper()
+	m := &member{t: t, listen: freeAddress(t), data: t.TempDir(), way: pgtest.Through(t, database), hop: h, program: program}
 	m.args = slices.Concat([]string{"serve", "--listen", m.listen, "--admin-listen", "127.0.0.1:0", "--data", m.data,
 		"--store", sessionsOf(t, m.way.URL(), m.listen)}, flags)
 	if h != nil {
 		m.args = append(m.args, "--forward-address", h.base())
 		h.serve(m.listen)
 	}
-	program(t, m.args...) // builds it, which may end the test
+	program(m.args...) // builds it, which may end the test
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); m.run(ctx) }()
@@ -74,7 +83,7 @@ func (m *member) address() string {
 // run starts the server again and again until ctx ends.
 func (m *member) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		cmd := program(m.t, m.args...)
+		cmd := m.program(m.args...)
 		cmd.Stdout, cmd.Stderr = &m.log, &m.log
 		m.mu.Lock()
 		err := cmd.Start()

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"txlens/engine/mpp/sandbox"
+	"txlens/internal/dice"
+	"txlens/testkit/pgtest"
+	"txlens/testkit/service"
+	"txlens/testkit/size"
+)
+
+// TestVersionsTakeTurns: a server of this program and one of another version, which
+// TXLENS_OTHER_PROGRAM names, use one database in turns while payers buy. The other one begins, so it
+// makes the tables, and comes back after this one has changed them. Nothing that was acknowledged is
+// lost, and the books of the chain come out.
+func TestVersionsTakeTurns(t *testing.T) {
+	other := os.Getenv("TXLENS_OTHER_PROGRAM")
+	if other == "" {
+		t.Skip("TXLENS_OTHER_PROGRAM names no program of another version")
+	}
+	w := service.NewWorld(t)
+	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
+	seed := dice.Seed(t)
+	f := &fleet{t: t, rnd: dice.Stream(seed, 0), entry: newBalancer(t), primary: pgtest.New(t), struck: map[string]int{}}
+	f.primary.SQL(t, "postgres", "CREATE DATABASE books")
+	flags := slices.Concat([]string{"--call-price", "rpc=3000000"}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
+	f.payers = newSpenders(t, 4, chain, rpc, w.Tx.Hash, seed)
+
+	earlier := memberOf(t, func(args ...string) *exec.Cmd { return exec.Command(other, args...) }, f.primary.URL("books"), nil, flags...)
+	f.members = []*member{earlier}
+	f.balance(nil)
+	if !eventually(func() bool { return f.primary.SQL(t, "books", "SELECT to_regclass('leases')") != "" }) {
+		t.Fatalf("the other program makes no tables: %s", earlier.log.String())
+	}
+	f.await(earlier)
+	before := f.migrations()
+	f.startPayers()
+	f.settle()
+	f.members = append(f.members, startMember(t, f.primary.URL("books"), flags...))
+	f.balance(nil)
+	for turn := range 2 * size.Of(1, 3) {
+		o := f.holder()
+		next := f.members[1-slices.Index(f.members, o)]
+		o.awaitStart(o.signal(syscall.SIGTERM))
+		f.await(next)
+		f.settle()
+		t.Logf("turn %d: %d migrations, which were %d", turn, f.migrations(), before)
+	}
+	if f.holder() != earlier {
+		t.Error("the other version has not come back")
+	}
+	f.stop()
+	for _, p := range f.payers {
+		p.closeAll(f.entry.base())
+	}
+	f.judgeLedger()
+	rows := channelRows(t, f.holder().data)
+	told := 0
+	for _, p := range f.payers {
+		p.verify(rows)
+		for _, path := range p.answers {
+			told++
+			if status, body := fetch(t, f.entry.base()+path); status != http.StatusOK || !strings.Contains(body, w.Tx.Hash) {
+				t.Errorf("%s was acknowledged: %d %.300s", path, status, body)
+			}
+		}
+	}
+	balance(t, chain, rows, f.payers)
+	f.judgeLogs()
+	t.Logf("%d runs and jobs were acknowledged, and are there", told)
+}
+
+// holder waits until a process of a server holds the lease, which is named after its process, and
+// returns that server.
+func (f *fleet) holder() (holder *member) {
+	f.t.Helper()
+	if !eventually(func() bool {
+		name := f.primary.SQL(f.t, "books", "SELECT owner FROM leases WHERE expires_at > now()")
+		for _, m := range f.members {
+			m.mu.Lock()
+			if m.process != nil && strings.Contains(name, fmt.Sprintf("process %d,", m.process.Pid)) {
+				holder = m
+			}
+			m.mu.Unlock()
+		}
+		return holder != nil
+	}) {
+		f.t.Fatalf("no server holds the lease: %s", f.primary.SQL(f.t, "books", "SELECT * FROM leases"))
+	}
+	return holder
+}
+
+// await waits until a server holds the lease.
+func (f *fleet) await(m *member) {
+	f.t.Helper()
+	if !eventually(func() bool { return f.holder() == m }) {
+		f.t.Fatalf("%s does not take over", m.listen)
+	}
+}
+
+// migrations is how many migrations the database has seen.
+func (f *fleet) migrations() int {
+	f.t.Helper()
+	return len(strings.Fields(f.primary.SQL(f.t, "books", "SELECT version FROM schema_versions")))
+}
