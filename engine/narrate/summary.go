@@ -206,7 +206,7 @@ func (a *headlineWriter) halfSwapHeadline(out, in []facts.Leg, via string) strin
 	switch {
 	case len(out) > 0:
 		bought := "; what it bought went to others"
-		if a.Tree.Source == trace.SourceReceipt {
+		if a.Tree == nil || a.Tree.Source == trace.SourceReceipt {
 			bought = "; what it bought is not known without a call trace"
 		}
 		return "Swapped " + a.legs(out) + on("on", via) + bought
