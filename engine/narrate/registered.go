@@ -54,9 +54,6 @@ func (a *headlineWriter) until(expires *big.Int) string {
 	if years := (days + 182) / 365; years > 0 && days >= years*365-years && days <= years*365+years {
 		return " for " + api.Count(int(years), "year")
 	}
-	if days > 1<<20 {
-		return ""
-	}
 	return " for " + api.Thousands(strconv.Itoa(int(days))) + " days"
 }
 
