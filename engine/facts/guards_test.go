@@ -26,6 +26,7 @@ var (
 	nobody   common.Address
 	opaque   = []byte{0xde, 0xad, 0xbe, 0xef}
 	daiToken = scene.Addr(0x0da1)
+	share    = scene.Addr(0x5a4e)
 )
 
 // made is a transaction of the user that calls a contract of which nobody knows anything.
@@ -143,7 +144,7 @@ func TestGrantsRead(t *testing.T) {
 // who names an account of the tests.
 func who(a common.Address) string {
 	names := map[common.Address]string{scene.User: "user", scene.Friend: "friend", scene.Bot: "bot", scene.Router: "router", scene.Usdc: "usdc",
-		scene.Weth: "weth", scene.Nft: "nft", scene.Vault: "vault", scene.Pool1: "pool1", scene.Pool2: "pool2", daiToken: "dai", nobody: "nobody"}
+		scene.Weth: "weth", scene.Nft: "nft", scene.Vault: "vault", scene.Pool1: "pool1", scene.Pool2: "pool2", daiToken: "dai", share: "share", nobody: "nobody"}
 	if n := names[a]; n != "" {
 		return n
 	}
