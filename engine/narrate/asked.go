@@ -14,9 +14,6 @@ import (
 // sayTransferCall reads the transaction as a token call that moves or allows tokens: "send 5 PNK
 // to ...".
 func (a Words) sayTransferCall() string {
-	if a.Tx.To == nil {
-		return ""
-	}
 	return a.sayTokenCall(a.Sender, *a.Tx.To, a.Tx.Input)
 }
 

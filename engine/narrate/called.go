@@ -303,7 +303,7 @@ func (a *headlineWriter) withoutMessageFees(legs []facts.Leg) (rest, fees []fact
 	}
 	for _, l := range legs {
 		total := totals[l.Key]
-		if total == nil || total.Sign() == 0 || l.Amount == nil || l.Amount.Cmp(total) < 0 {
+		if total == nil || total.Sign() == 0 || l.Amount.Cmp(total) < 0 {
 			rest = append(rest, l)
 			continue
 		}

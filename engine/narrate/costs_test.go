@@ -74,6 +74,12 @@ func (s *costScene) transfer(in *trace.Frame, token, from, to common.Address, n 
 
 func (s *costScene) judge() (*facts.Case, *classify.Verdict, narrate.Text) {
 	s.t.Helper()
+	j := scene.Held(s.t, "", s.input())
+	return j.Words.Case, j.Verdict, j.Text
+}
+
+func (s *costScene) input() *facts.Input {
+	s.t.Helper()
 	ch, ok := chain.ByID(s.id)
 	if !ok {
 		s.t.Fatalf("chain %d is not in the table", s.id)
@@ -86,8 +92,7 @@ func (s *costScene) judge() (*facts.Case, *classify.Verdict, narrate.Text) {
 	in := scene.Compose(ch, s.tx, s.rc, &ethrpc.Block{Number: 1, Timestamp: 1_760_000_000, Miner: scene.Miner, BaseFee: big.NewInt(10)}, tree)
 	six := uint8(6)
 	in.Tokens[scene.Usdc] = label.Token{Address: scene.Usdc, Symbol: "USDC", Decimals: &six, Listed: true}
-	j := scene.Held(s.t, "", in)
-	return j.Words.Case, j.Verdict, j.Text
+	return in
 }
 
 // want compares the headline, and looks for steps.

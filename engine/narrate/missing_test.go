@@ -30,7 +30,9 @@ func TestEvidenceMissing(t *testing.T) {
 			in.Decoded = &d
 		}},
 	}
-	for _, m := range scene.Acts(t) {
+	creation := scene.New(nil, 0, opaque)
+	creation.Rc.ContractAddress = &scene.Vault
+	for _, m := range append(scene.Acts(t), scene.Made{Name: "a creation", Scene: creation}) {
 		for _, f := range forms {
 			in := m.Scene.Facts(t)
 			f.change(in)

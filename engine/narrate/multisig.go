@@ -66,11 +66,7 @@ func submitted(args []byte) (c facts.InnerCall, ok bool) {
 // submission is the number that the wallet gave to what was submitted, as its event tells it.
 func (a *headlineWriter) submission(o *classify.Opinion) string {
 	for _, h := range o.Matches {
-		if h.Log == facts.NoLog || h.Rule == nil {
-			continue
-		}
-		l := a.EventOf(h)
-		switch {
+		switch l := a.EventOf(h); { // a call has none
 		case len(l.Topics) == 2:
 			return number(l.Topics[1].Big())
 		case len(l.Topics) > 2:
