@@ -118,16 +118,13 @@ func (e *EventRule) Number(l *ethrpc.Log, name string) *big.Int {
 // Address reads an address of a log by its role. Bridges to chains with longer
 // addresses pad theirs to a word; those that need the whole word are no address here.
 func (e *EventRule) Address(l *ethrpc.Log, name string) (common.Address, bool) {
-	if w := e.word(l, name); w != nil {
-		return evmsig.Address(w)
-	}
-	return common.Address{}, false
+	return evmsig.Address(e.word(l, name))
 }
 
-// word reads the argument of calldata that has a role.
+// word reads the argument of calldata that has a role, of a call that begins with the selector.
 func (c *CallRule) word(input []byte, name string) []byte {
 	s, ok := c.Roles.slot(name)
-	if !ok || len(input) < 4 {
+	if !ok {
 		return nil
 	}
 	return s.Argument(input[4:])

@@ -191,8 +191,8 @@ func (a *Case) LiquidatedAccount(h *Match) (common.Address, bool) {
 	if h.Slug == "aave" || strings.HasPrefix(h.Rule.Signature, "liquidationCall") {
 		word = 2
 	}
-	if w := evmsig.Word(a.Tree.Frames[h.Frame].Input[4:], word); w != nil && !strings.HasSuffix(h.Rule.Signature, "(address,address)") {
-		return evmsig.Address(w)
+	if !strings.HasSuffix(h.Rule.Signature, "(address,address)") {
+		return evmsig.Address(evmsig.Word(a.Tree.Frames[h.Frame].Input[4:], word))
 	}
 	return common.Address{}, false
 }

@@ -54,7 +54,7 @@ func (a *Case) hopOf(h *Match) (PoolTrade, bool) {
 	if took == nil || gave == nil {
 		took, gave = pairOf(num)
 	}
-	if took == nil || gave == nil || took.Sign() <= 0 || gave.Sign() <= 0 {
+	if took == nil || took.Sign() <= 0 || gave.Sign() <= 0 {
 		return PoolTrade{}, false
 	}
 	if ok1 && ok2 {

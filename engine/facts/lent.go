@@ -75,10 +75,8 @@ func (a *Case) callbackLoans(add func(common.Address, common.Address, *common.Ad
 		}
 		var token *common.Address
 		for _, name := range []string{"token", "asset"} {
-			if w := c.word(f.Input, name); w != nil {
-				if t, ok := evmsig.Address(w); ok {
-					token = &t
-				}
+			if t, ok := evmsig.Address(c.word(f.Input, name)); ok {
+				token = &t
 			}
 		}
 		for _, name := range []string{"amount", "amount0", "amount1", "base_amount", "quote_amount"} {

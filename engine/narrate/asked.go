@@ -23,11 +23,8 @@ func (a Words) sayTokenCall(who, token common.Address, in []byte) string {
 		return ""
 	}
 	word := func(i int) common.Address {
-		if w := evmsig.Word(in[4:], i); w != nil {
-			x, _ := evmsig.Address(w)
-			return x
-		}
-		return common.Address{}
+		x, _ := evmsig.Address(evmsig.Word(in[4:], i))
+		return x
 	}
 	say := func(amount int) string {
 		w := evmsig.Word(in[4:], amount)
