@@ -334,3 +334,91 @@ func TestLossesLaidOut(t *testing.T) {
 	f("a token minted", "gained 5000 share", minted(false))
 	f("a debt for what was paid out", "gained 700 usdc; vault lost 700 usdc", minted(true))
 }
+
+// TestPayeesAsked: the call behind a transfer names who is to get tokens of its sender.
+func TestPayeesAsked(t *testing.T) {
+	user, friend, usdc := scene.User, scene.Friend, scene.Usdc
+	f := func(name string, at common.Address, input []byte, want bool) {
+		t.Helper()
+		a := facts.Read(scene.New(&at, 0, input).Transfer(usdc, user, friend, 5).Facts(t))
+		payee, ok := a.AskedPayee(&a.Flow.Transfers[0])
+		if ok != want || ok && payee != friend {
+			t.Errorf("%s: %s, %v, want %v", name, who(payee), ok, want)
+		}
+	}
+	pay := scene.Input("transfer(address,uint256)", friend, 5)
+	pull := func(from common.Address) []byte {
+		return scene.Input("transferFrom(address,address,uint256)", from, friend, 5)
+	}
+	f("transfer", usdc, pay, true)
+	f("transfer, cut short", usdc, pay[:67], false)
+	f("transfer of another contract", scene.Vault, pay, false)
+	f("transferFrom", usdc, pull(user), true)
+	f("transferFrom another", usdc, pull(scene.Bot), false)
+	f("transferFrom, cut short", usdc, pull(user)[:99], false)
+	f("another function", usdc, opaque, false)
+	s := scene.New(&usdc, 0, pay).Transfer(usdc, scene.Bot, friend, 5)
+	a := facts.Read(s.Facts(t))
+	if _, ok := a.AskedPayee(&a.Flow.Transfers[0]); ok {
+		t.Error("transfer of the caller was asked for another")
+	}
+}
+
+// TestCallersOfPools: who trades at a pool is a contract without a name that calls it.
+func TestCallersOfPools(t *testing.T) {
+	f := func(name, want string, change func(s *scene.Scene, x *trace.Frame)) {
+		t.Helper()
+		s := made()
+		x := s.Call(scene.Bot, scene.Pool1, 0, opaque)
+		if change != nil {
+			change(s, x)
+		}
+		got := ""
+		for _, a := range facts.Read(s.Facts(t)).CallersOf(map[common.Address]bool{scene.Pool1: true, scene.Pool2: true}) {
+			got += who(a) + ";"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	f("a contract", "bot;", nil)
+	f("the sender", "", func(s *scene.Scene, x *trace.Frame) { x.From = scene.User })
+	f("another pool", "", func(s *scene.Scene, x *trace.Frame) { x.From = scene.Pool2 })
+	f("a token", "", func(s *scene.Scene, x *trace.Frame) { x.From = scene.Usdc })
+	f("a named contract", "", func(s *scene.Scene, x *trace.Frame) { s.Known(scene.Bot, "Router", "router", "1inch") })
+	f("no pool", "", func(s *scene.Scene, x *trace.Frame) { x.To = scene.Vault })
+	f("coin alone", "", func(s *scene.Scene, x *trace.Frame) { x.Input = nil })
+	f("in vain", "", func(s *scene.Scene, x *trace.Frame) { x.Err = "execution reverted" })
+	f("to look", "", func(s *scene.Scene, x *trace.Frame) { x.Kind = trace.StaticCall })
+	f("twice", "bot;", func(s *scene.Scene, x *trace.Frame) { s.Call(scene.Bot, scene.Pool2, 0, opaque) })
+	f("two", "bot;vault;", func(s *scene.Scene, x *trace.Frame) { s.Call(scene.Vault, scene.Pool2, 0, opaque) })
+}
+
+// TestBackAndForthRead: trades by which an account bought nothing and lost some of what it gave.
+func TestBackAndForthRead(t *testing.T) {
+	f := reads(t, func(a *facts.Case) string {
+		b, ok := a.BackAndForth(a.Find(facts.ActSwap))
+		if !ok {
+			return ""
+		}
+		return fmt.Sprint(who(b.Trader), " gave ", b.Gave, ", got ", b.Back)
+	})
+	user, pool, pool2, usdc := scene.User, scene.Pool1, scene.Pool2, scene.Usdc
+	swap := func(s *scene.Scene, who, at, in, out common.Address, n, m int) *scene.Scene {
+		return s.Transfer(in, who, at, n).Transfer(out, at, who, m).Log(at, v2SwapEvent, []any{who, who}, n, 0, 0, m)
+	}
+	there := func() *scene.Scene { return swap(made(), user, pool, usdc, daiToken, 3000, 500) }
+	f("there and back", swap(there(), user, pool2, daiToken, usdc, 500, 2900), "user gave 3000, got 2900")
+	f("with a gain", swap(there(), user, pool2, daiToken, usdc, 500, 3100), "")
+	f("not back", swap(there(), user, pool2, daiToken, scene.Weth, 500, 2900), "")
+	f("one trade", there(), "")
+	f("nine tenths sold again", swap(there(), user, pool2, daiToken, usdc, 450, 2500).Transfer(daiToken, user, scene.Friend, 50), "user gave 3000, got 2500")
+	f("less sold again", swap(there(), user, pool2, daiToken, usdc, 449, 2500).Transfer(daiToken, user, scene.Friend, 51), "")
+	f("some kept", swap(there(), user, pool2, daiToken, usdc, 450, 2500), "")
+	bot := func(who common.Address) *scene.Scene {
+		s := scene.New(&scene.Bot, 0, opaque)
+		return swap(swap(s, who, pool, usdc, daiToken, 3000, 500), who, pool2, daiToken, usdc, 500, 2900)
+	}
+	f("by the called contract", bot(scene.Bot), "bot gave 3000, got 2900")
+	f("by another", bot(scene.Friend), "")
+}

@@ -102,11 +102,7 @@ func tupleCalls(value, data int) func([]byte) []InnerCall {
 
 // callIn reads one call of a head whose words hold target, value and bytes.
 func callIn(d []byte, target, value, data int) (c InnerCall, ok bool) {
-	w := evmsig.Word(d, target)
-	if w == nil {
-		return c, false
-	}
-	if c.To, c.HasTo = evmsig.Address(w); !c.HasTo {
+	if c.To, c.HasTo = evmsig.Address(evmsig.Word(d, target)); !c.HasTo {
 		return c, false
 	}
 	if w := evmsig.Word(d, value); w != nil {
@@ -133,12 +129,8 @@ func parallelCalls(targets, values, datas int) func([]byte) []InnerCall {
 			return nil
 		}
 		for i := range n {
-			w := evmsig.Word(to, i)
-			if w == nil {
-				break
-			}
 			c := InnerCall{Input: BytesAt(input, i)}
-			if c.To, c.HasTo = evmsig.Address(w); !c.HasTo {
+			if c.To, c.HasTo = evmsig.Address(evmsig.Word(to, i)); !c.HasTo {
 				break
 			}
 			if w := evmsig.Word(sums, i); values >= 0 && w != nil {
