@@ -48,7 +48,7 @@ func (a *Case) Refusals() (frames []*trace.Frame) {
 		return nil
 	}
 	for _, f := range a.Tree.Frames {
-		if p := f.Parent; p != nil && slices.Contains(frames, p) && bytes.Equal(p.Input, f.Input) || !a.Refuses(f) {
+		if p := f.Parent; slices.Contains(frames, p) && bytes.Equal(p.Input, f.Input) || !a.Refuses(f) {
 			continue
 		}
 		if frames = append(frames, f); len(frames) == 20 {
