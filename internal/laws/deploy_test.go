@@ -83,7 +83,7 @@ func TestAlerts(t *testing.T) {
 	f := func(name, series string, want ...string) {
 		t.Helper()
 		var alerts strings.Builder
-		for _, alert := range []string{"TxlensNoNetwork", "TxlensChainDown", "TxlensChainFailing"} {
+		for _, alert := range []string{"TxlensDown", "TxlensNoNetwork", "TxlensChainDown", "TxlensChainFailing"} {
 			alerts.WriteString("      - {eval_time: 40m, alertname: " + alert + ", exp_alerts: [")
 			for _, w := range want {
 				if firing, labels, _ := strings.Cut(w, " "); firing == alert {
@@ -114,6 +114,14 @@ func TestAlerts(t *testing.T) {
 	requests := func(chain, outcome, values string) string {
 		return "      - {series: 'txlens_chain_requests_total{instance=\"i\",chain=\"" + chain + "\",outcome=\"" + outcome + "\"}', values: '" + values + "'}\n"
 	}
+	target := func(job, values string) string {
+		return "      - {series: 'up{instance=\"i\",job=\"" + job + "\"}', values: '" + values + "'}\n"
+	}
+	f("the server answers", target("txlens", "1x60"))
+	f("the server does not answer", target("txlens", "1x10 0x50"), "TxlensDown job: txlens, severity: critical")
+	f("it did not answer for a moment", target("txlens", "1x38 0x1 1x21"))
+	f("it stopped a moment ago", target("txlens", "1x39 0x20"))
+	f("another target does not answer", target("node", "0x60"))
 	f("all is up", up("a", "1x60")+up("b", "1x60")+requests("a", "ok", "0+60x60"))
 	f("one is down", up("a", "0x60")+up("b", "1x60"), "TxlensChainDown chain: a, severity: warning")
 	f("none is up", up("a", "0x60"), "TxlensNoNetwork severity: critical", "TxlensChainDown chain: a, severity: warning")
