@@ -87,7 +87,7 @@ func (s *Session) ExplorerTrace(ctx context.Context, ch *chain.Chain, hash commo
 // readRawTrace accepts a list. It is empty for a transaction that was not traced yet.
 func readRawTrace(status int, raw []byte) (any, error) {
 	if status == http.StatusNotFound {
-		return nil, newError(KindNotFound, "the explorer knows of none")
+		return nil, newError(KindNotFound, "the explorer does not have it")
 	}
 	if status != http.StatusOK {
 		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status))

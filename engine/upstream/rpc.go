@@ -119,7 +119,7 @@ func (e *endpoint) readReply(b *body, id uint64, r rpcCall, keep bool) (out repl
 		fault.Retryable = fault.Retryable || r.exists && fault.Kind == KindNotFound
 		return reply{}, fault
 	case a.null:
-		fault := newError(KindNotFound, "the node knows of none")
+		fault := newError(KindNotFound, "the node does not have it")
 		fault.Retryable = r.exists
 		return reply{}, fault
 	}
