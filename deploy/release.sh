@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the program for six platforms into a folder, dist by default, with checksums, one
-# bill of materials for each, completion scripts, the manual page and the licences. The same commit and
-# toolchain give the same bytes.
+# bill of materials for each, completion scripts, the manual page, the licences, the pages for
+# readers and the files of an operator. The same commit and toolchain give the same bytes.
 #
 #   deploy/release.sh [FOLDER] [PLATFORM...]     # platforms such as linux/amd64; default all six
 set -euo pipefail
@@ -35,5 +35,13 @@ go run ./cmd/txlens man >"$out/txlens.1"
 cp LICENSE "$out/LICENSE"
 go run ./cmd/txlens licenses >"$out/THIRD-PARTY.txt"
 
-(cd "$out" && sha256sum "${files[@]}" completion/* txlens.1 LICENSE THIRD-PARTY.txt >SHA256SUMS)
+# The pages link to each other and name these files, so all keep their places.
+mkdir -p "$out/docs" "$out/deploy" "$out/engine/narrate/testdata" "$out/app/testdata"
+cp README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md "$out"
+cp docs/*.md docs/*.png "$out/docs"
+cp engine/narrate/testdata/headlines.md "$out/engine/narrate/testdata"
+cp app/testdata/mcp-transcript.md "$out/app/testdata"
+cp -r deploy/monitoring deploy/txlens.service deploy/txlens.toml "$out/deploy"
+
+(cd "$out" && sha256sum "${files[@]}" completion/* txlens.1 ./*.md LICENSE THIRD-PARTY.txt docs/* $(find deploy engine app -type f | LC_ALL=C sort) >SHA256SUMS)
 echo "done: $out/SHA256SUMS"
