@@ -36,12 +36,13 @@ cp LICENSE "$out/LICENSE"
 go run ./cmd/txlens licenses >"$out/THIRD-PARTY.txt"
 
 # The pages link to each other and name these files, so all keep their places.
-mkdir -p "$out/docs" "$out/deploy" "$out/engine/narrate/testdata" "$out/app/testdata"
+mkdir -p "$out/docs" "$out/deploy" "$out/engine/narrate/testdata" "$out/engine/replay" "$out/app/testdata"
 cp README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md "$out"
-cp docs/*.md docs/*.png "$out/docs"
+cp -r docs/. "$out/docs"
+cp engine/replay/forks.tsv "$out/engine/replay"
 cp engine/narrate/testdata/headlines.md "$out/engine/narrate/testdata"
 cp app/testdata/mcp-transcript.md "$out/app/testdata"
 cp -r deploy/monitoring deploy/txlens.service deploy/txlens.toml "$out/deploy"
 
-(cd "$out" && sha256sum "${files[@]}" completion/* txlens.1 ./*.md LICENSE THIRD-PARTY.txt docs/* $(find deploy engine app -type f | LC_ALL=C sort) >SHA256SUMS)
+(cd "$out" && sha256sum "${files[@]}" completion/* txlens.1 ./*.md LICENSE THIRD-PARTY.txt $(find docs deploy engine app -type f | LC_ALL=C sort) >SHA256SUMS)
 echo "done: $out/SHA256SUMS"
