@@ -108,11 +108,14 @@ func wanted(t *testing.T, env string, usual int) int {
 }
 
 // startPayers has the payers buy until stop.
-func (f *fleet) startPayers() {
+func (f *fleet) startPayers() { f.startPayersAt(f.entry.base()) }
+
+// startPayersAt has the payers buy at an address.
+func (f *fleet) startPayersAt(base string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, p := range f.payers {
-		wg.Go(func() { p.spend(ctx, f.entry.base()) })
+		wg.Go(func() { p.spend(ctx, base) })
 	}
 	f.stop = func() { cancel(); wg.Wait() }
 	f.t.Cleanup(f.stop)

@@ -29,23 +29,23 @@ func TestVersionsTakeTurns(t *testing.T) {
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	seed := dice.Seed(t)
-	f := &fleet{t: t, rnd: dice.Stream(seed, 0), entry: newBalancer(t), primary: pgtest.New(t), struck: map[string]int{}}
+	f := &fleet{t: t, rnd: dice.Stream(seed, 0), primary: pgtest.New(t)}
 	f.primary.SQL(t, "postgres", "CREATE DATABASE books")
 	flags := slices.Concat([]string{"--call-price", "rpc=3000000"}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 	f.payers = newSpenders(t, 4, chain, rpc, w.Tx.Hash, seed)
 
 	earlier := memberOf(t, func(args ...string) *exec.Cmd { return exec.Command(other, args...) }, f.primary.URL("books"), nil, flags...)
 	f.members = []*member{earlier}
-	f.balance(nil)
 	if !eventually(func() bool { return f.primary.SQL(t, "books", "SELECT to_regclass('leases')") != "" }) {
 		t.Fatalf("the other program makes no tables: %s", earlier.log.String())
 	}
 	f.await(earlier)
 	before := f.migrations()
-	f.startPayers()
-	f.settle()
 	f.members = append(f.members, startMember(t, f.primary.URL("books"), flags...))
-	f.balance(nil)
+	// An earlier version tells nobody where it is, so the load balancer must know which server is ready.
+	at := newFrontOf(t, f.members)
+	f.startPayersAt(at.base)
+	f.settle()
 	for turn := range 2 * size.Of(1, 3) {
 		o := f.holder()
 		next := f.members[1-slices.Index(f.members, o)]
@@ -59,7 +59,7 @@ func TestVersionsTakeTurns(t *testing.T) {
 	}
 	f.stop()
 	for _, p := range f.payers {
-		p.closeAll(f.entry.base())
+		p.closeAll(at.base)
 	}
 	f.judgeLedger()
 	rows := channelRows(t, f.holder().data)
@@ -68,7 +68,7 @@ func TestVersionsTakeTurns(t *testing.T) {
 		p.verify(rows)
 		for _, path := range p.answers {
 			told++
-			if status, body := fetch(t, f.entry.base()+path); status != http.StatusOK || !strings.Contains(body, w.Tx.Hash) {
+			if status, body := fetch(t, at.base+path); status != http.StatusOK || !strings.Contains(body, w.Tx.Hash) {
 				t.Errorf("%s was acknowledged: %d %.300s", path, status, body)
 			}
 		}
