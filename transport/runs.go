@@ -173,7 +173,7 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 	s.sendJSON(ctx, e)
 }
 
-// recordRun stores how a run that is not sold ended, and reports whether there is a record now. An
+// recordRun stores the record of a run without a price, and reports whether there is one now. An
 // error of the store does not fail the answer.
 func (s *Server) recordRun(spec RunSpec, last any, failure error) bool {
 	row := s.runRow(spec, last, failure)

@@ -31,10 +31,10 @@ type generation struct {
 // errQueueGone is the cause of cancellation of the analyses whose queue panicked.
 var errQueueGone = errors.New("internal fault: the owner of the jobs ended")
 
-// openGeneration loads the unfinished jobs of the store; suspect says which of them may be why they
-// are unfinished. j.gate must be held for writing, unless j is not shared yet.
-func (j *Jobs) openGeneration(suspect func(Row) bool) error {
-	again, ended, err := takeUp(j.o.Store, suspect)
+// openGeneration loads the unfinished jobs of the store, see takeUp. j.gate must be held for writing,
+// unless j is not shared yet.
+func (j *Jobs) openGeneration(panicked bool) error {
+	again, ended, err := takeUp(j.o.Store, panicked)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (j *Jobs) replaceGeneration() error {
 	if j.closed() {
 		return nil
 	}
-	if err := j.openGeneration(wasThere); err != nil {
+	if err := j.openGeneration(true); err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}
 	queued, _ := j.Load()

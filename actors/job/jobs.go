@@ -139,30 +139,24 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	j := &Jobs{e: sys, o: o, closing: make(chan struct{}), supervised: make(chan struct{})}
-	if err := j.openGeneration(ranBefore); err != nil {
+	if err := j.openGeneration(false); err != nil {
 		return nil, err
 	}
 	go j.supervise()
 	return j, nil
 }
 
-// ranBefore reports whether the process that had a job was at work on it. One that only waited has
-// no part in its end.
-func ranBefore(row Row) bool { return row.Status == api.JobRunning }
-
-// wasThere is true: a job that waits may be why a queue has panicked.
-func wasThere(Row) bool { return true }
-
-// takeUp stores one more attempt for each unfinished job that may be why the queue before has ended,
-// and returns the jobs to run and those that have ended.
-func takeUp(store Store, suspect func(Row) bool) (again, ended []Row, err error) {
+// takeUp stores one more attempt for each unfinished job that may have ended the queue before, and
+// returns the jobs to run and those that have ended. Jobs that ran may have ended their process; if the
+// queue panicked, jobs that waited may have caused that, too.
+func takeUp(store Store, panicked bool) (again, ended []Row, err error) {
 	rows, err := store.UnfinishedJobs()
 	if err != nil || len(rows) == 0 {
 		return nil, nil, err
 	}
 	for i := range rows {
 		row := &rows[i]
-		suspected := suspect(*row)
+		suspected := panicked || row.Status == api.JobRunning
 		if suspected && row.Attempts >= maxAttempts {
 			row.Status, row.ErrorCode = api.JobError, api.CodeInterrupted
 			row.Error = "the server was interrupted twice while it had the job; submit it again"

@@ -405,26 +405,26 @@ func TestTakenUp(t *testing.T) {
 // TestAttempts: a start counts against a job if the process before was at work on it, or its queue
 // panicked, and a job is given up at the second.
 func TestAttempts(t *testing.T) {
-	f := func(suspect func(Row) bool, status api.JobStatus, attempts int, want api.JobStatus, wantAttempts int) {
+	f := func(panicked bool, status api.JobStatus, attempts int, want api.JobStatus, wantAttempts int) {
 		t.Helper()
 		store := newShelf()
 		id := recordid.New()
 		if err := store.PutJobs(Row{ID: id, Status: status, Attempts: attempts}); err != nil {
 			t.Fatal(err)
 		}
-		again, ended, err := takeUp(store, suspect)
+		again, ended, err := takeUp(store, panicked)
 		row, _ := store.Job(id)
 		if err != nil || row.Status != want || row.Attempts != wantAttempts || len(again)+len(ended) != 1 || (len(ended) == 1) != (want == api.JobError) {
 			t.Errorf("%s, %d attempts: %+v, %d and %d, %v", status, attempts, row, len(again), len(ended), err)
 		}
 	}
-	f(ranBefore, api.JobPending, 1, api.JobPending, 1)
-	f(ranBefore, api.JobPending, 2, api.JobPending, 2) // it waited for its second start
-	f(ranBefore, api.JobRunning, 1, api.JobPending, 2)
-	f(ranBefore, api.JobRunning, 2, api.JobError, 2)
-	f(wasThere, api.JobPending, 1, api.JobPending, 2)
-	f(wasThere, api.JobPending, 2, api.JobError, 2)
-	f(wasThere, api.JobRunning, 1, api.JobPending, 2)
+	f(false, api.JobPending, 1, api.JobPending, 1)
+	f(false, api.JobPending, 2, api.JobPending, 2) // it waited for its second start
+	f(false, api.JobRunning, 1, api.JobPending, 2)
+	f(false, api.JobRunning, 2, api.JobError, 2)
+	f(true, api.JobPending, 1, api.JobPending, 2)
+	f(true, api.JobPending, 2, api.JobError, 2)
+	f(true, api.JobRunning, 1, api.JobPending, 2)
 }
 
 // TestTakesUpMoreThanMayWait: who was promised a result gets it, whatever the

@@ -56,7 +56,7 @@ func TestTradesIntoVaults(t *testing.T) {
 	f("shares and a token that was bought", in("v2").Transfer(vault, zero, user, 48).Transfer(dai, pool, user, 3), "swap - -")
 }
 
-// TestSavingsThroughTheIssuer: an issuer's window changes savings at the price of the vault, which is
+// TestSavingsThroughTheIssuer: an issuer's peg stability module trades savings at the price of the vault, which is
 // on another chain.
 func TestSavingsThroughTheIssuer(t *testing.T) {
 	f := judgeChecker(t)

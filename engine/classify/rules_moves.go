@@ -180,15 +180,15 @@ func noExchangeName(name string) bool {
 		func(word string) bool { return strings.Contains(name, word) && !strings.Contains(name, "current") })
 }
 
-// saved: the actor traded a savings token against what it saves, at the issuer's own window and
-// price: on chains where the vault itself is not, that is the way in and out of it.
+// saved: the actor traded a savings token against what it saves, in a peg stability module of the
+// issuer. On chains that the vault itself is not on, that is the way in and out of it.
 func saved(a *facts.Case) *Opinion {
 	if len(a.Out) != 1 || len(a.In) != 1 || a.Out[0].Native() || a.In[0].Native() {
 		return nil
 	}
 	var hits []*facts.Match
 	for _, h := range a.Find(facts.ActSwap) {
-		if h.Rule == nil || !windows[h.Rule.Slug] || !h.Mine {
+		if h.Rule == nil || !pegModules[h.Rule.Slug] || !h.Mine {
 			return nil
 		}
 		hits = append(hits, h)
@@ -203,8 +203,8 @@ func saved(a *facts.Case) *Opinion {
 	return &Opinion{Act: facts.ActVaultIn, Matches: hits}
 }
 
-// windows are the protocols that change an issuer's coins and shares at the issuer's price.
-var windows = map[string]bool{"psm3": true}
+// pegModules are the peg stability modules that trade shares of a vault at the issuer's price: Spark's PSM3.
+var pegModules = map[string]bool{"psm3": true}
 
 // findShare looks for somebody else who got more of what the swap bought than the
 // actor did: then the actor's part is a refund or a rest.

@@ -212,8 +212,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(patientWriter{w}, r)
 }
 
-// forwarded reports whether a request comes from another replica. While the key is not known, as in the
-// first moments of a process, whoever has the header is believed: nothing is done then.
+// forwarded reports whether a request comes from another replica. Until the key is known, each request
+// with the header counts as one: it may come from a replica, and is refused in any case.
 func (p *Proxy) forwarded(r *http.Request) bool {
 	owner, _ := p.Owner()
 	if len(owner.Key) == 0 {
@@ -368,7 +368,7 @@ func (p *Proxy) responds(ctx context.Context, o Owner) bool {
 		return false
 	}
 	probe.Close = true
-	probe.Header.Set(Header, o.Key.Sign(probe.Method, probe.URL.RequestURI(), here, time.Now())) // it is not to be passed on
+	probe.Header.Set(Header, o.Key.Sign(probe.Method, probe.URL.RequestURI(), probeClient, time.Now())) // it is not to be passed on
 	resp, err := p.wire.RoundTrip(probe)
 	if err == nil {
 		resp.Body.Close()
@@ -376,8 +376,8 @@ func (p *Proxy) responds(ctx context.Context, o Owner) bool {
 	return ctx.Err() == nil
 }
 
-// here is who asks where no client does.
-var here = netip.MustParseAddr("127.0.0.1")
+// probeClient stands for the client of a probe, which has none.
+var probeClient = netip.MustParseAddr("127.0.0.1")
 
 func hasNoEffect(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead
