@@ -31,7 +31,7 @@ func deadlinesHold(t *testing.T) {
 	defer there.Close()
 	c := &counted{Conn: here}
 	defer c.Close()
-	g := &connection{Conn: c}
+	g := &connection{list: new(connections), Conn: c}
 	wait := func(what string, want time.Duration) {
 		t.Helper()
 		began := time.Now()
@@ -77,7 +77,7 @@ func deadlinesHold(t *testing.T) {
 func TestDeadlinesOverMemory(t *testing.T) {
 	pipe := fasthttputil.NewPipeConns()
 	defer pipe.Close()
-	g := &connection{Conn: pipe.Conn1()}
+	g := &connection{list: new(connections), Conn: pipe.Conn1()}
 	g.SetReadDeadline(time.Unix(1, 0))
 	if _, err := g.Read(make([]byte, 1)); !timedOut(err) {
 		t.Errorf("in the past: %v", err)

@@ -84,9 +84,10 @@ func (s *Server) reject(c net.Conn, status int, message string) {
 
 // connections are the open connections. It is safe for concurrent use.
 type connections struct {
-	mu   sync.Mutex
-	all  map[*connection]struct{}
-	from map[netip.Prefix]int
+	mu    sync.Mutex
+	all   map[*connection]struct{}
+	from  map[netip.Prefix]int
+	waits atomic.Int64 // times that a connection began to wait for a request
 }
 
 type entry int
@@ -126,17 +127,17 @@ func (h *connections) enter(g *connection, max, perOrigin int) (result entry, cl
 func (h *connections) evict(of netip.Prefix) *connection {
 	for {
 		var oldest *connection
-		var since int64
+		var first int64
 		for g := range h.all {
-			at := g.idle.Load()
-			if at > 0 && (oldest == nil || at < since) && (!of.IsValid() || g.from == of) {
-				oldest, since = g, at
+			wait := g.idle.Load()
+			if wait > 0 && (oldest == nil || wait < first) && (!of.IsValid() || g.from == of) {
+				oldest, first = g, wait
 			}
 		}
 		if oldest == nil {
 			return nil
 		}
-		if oldest.idle.CompareAndSwap(since, evicted) { // else a request has just arrived
+		if oldest.idle.CompareAndSwap(first, evicted) { // else a request has just arrived
 			h.remove(oldest)
 			return oldest
 		}
@@ -189,8 +190,8 @@ type connection struct {
 	answered         atomic.Bool   // written since the last read
 	patience         time.Duration // time limit of each further piece of a large write
 
-	// idle is the time in nanoseconds since which the connection is without a complete request; 0:
-	// it is in one; evicted: it was closed for another one.
+	// idle is the number of the wait for a request that the connection is in, in the order in which
+	// the waits began; 0: it is in a request; evicted: it was closed for another one.
 	idle atomic.Int64
 	// ended means that a request was answered and the next read waits for another one.
 	ended atomic.Bool
@@ -204,17 +205,17 @@ type connection struct {
 const evicted = -1
 
 // waiting is called when the connection has no request: it may be closed for another one.
-func (g *connection) waiting() { g.idle.CompareAndSwap(0, time.Now().UnixNano()) }
+func (g *connection) waiting() { g.idle.CompareAndSwap(0, g.list.waits.Add(1)) }
 
 // begin is called when a request has arrived. It reports whether the connection is still open.
 func (g *connection) begin() bool {
 	g.ended.Store(false)
 	for {
-		at := g.idle.Load()
-		if at == 0 || at > 0 && g.idle.CompareAndSwap(at, 0) {
+		wait := g.idle.Load()
+		if wait == 0 || wait > 0 && g.idle.CompareAndSwap(wait, 0) {
 			return true
 		}
-		if at == evicted {
+		if wait == evicted {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"net"
 	"net/netip"
 	"net/url"
@@ -22,14 +23,13 @@ func (s *Server) admitsOrigin(ctx *fasthttp.RequestCtx) bool {
 	if s.sold() {
 		return true
 	}
-	host, h := string(ctx.Host()), &ctx.Request.Header
+	host, h := ctx.Host(), &ctx.Request.Header // strings of it only where a browser asks
 	here := loopbackHost(host)
-	public := !here && host == s.publicHost
+	public := !here && string(host) == s.publicHost
 	if !here && (public || !s.onLoopback.Load()) {
 		return true
 	}
-	site := string(h.Peek("Sec-Fetch-Site"))
-	origin := string(h.Peek(fasthttp.HeaderOrigin))
+	site, origin := string(h.Peek("Sec-Fetch-Site")), string(h.Peek(fasthttp.HeaderOrigin))
 	if site != "" || origin != "" {
 		ctx.Response.Header.Del(fasthttp.HeaderAccessControlAllowOrigin)
 		ctx.Response.Header.Del(fasthttp.HeaderAccessControlExposeHeaders)
@@ -38,7 +38,7 @@ func (s *Server) admitsOrigin(ctx *fasthttp.RequestCtx) bool {
 	case !here: // a name of another site that points to this machine
 		fail(ctx, fasthttp.StatusForbidden, "",
 			"this server is on loopback and answers to localhost, 127.0.0.1, [::1] and the host of --base-url")
-	case foreign(site, origin, host) && !(navigates(ctx) && !startsAnalysis(ctx.Path())):
+	case foreign(site, origin, string(host)) && !(navigates(ctx) && !startsAnalysis(ctx.Path())):
 		s.refuseForeign(ctx)
 	case site != "" && site != "same-origin" && startsAnalysis(ctx.Path()) && !navigates(ctx):
 		s.refuseForeign(ctx)
@@ -83,13 +83,14 @@ func startsAnalysis(path []byte) bool {
 
 // loopbackHost reports whether a Host header names this machine. 0.0.0.0 does not: browsers
 // do not send Sec-Fetch-Site there.
-func loopbackHost(host string) bool {
-	if port, ok := strings.CutPrefix(host, "localhost"); ok && (port == "" || port[0] == ':' && !strings.ContainsAny(port[1:], ":[]")) {
-		return true
+func loopbackHost(header []byte) bool {
+	if port, ok := bytes.CutPrefix(header, []byte("localhost")); ok {
+		return len(port) == 0 || port[0] == ':' && !bytes.ContainsAny(port[1:], ":[]")
 	}
-	if host == "" || !strings.ContainsRune("01:[]", rune(host[0])) { // no other begins an address of loopback
+	if len(header) == 0 || !strings.ContainsRune("01:[]", rune(header[0])) { // no other begins an address of loopback
 		return false
 	}
+	host := string(header)
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}

@@ -118,7 +118,7 @@ func TestLoopbackHost(t *testing.T) {
 	f := func(want bool, hosts ...string) {
 		t.Helper()
 		for _, host := range hosts {
-			if got := loopbackHost(host); got != want {
+			if got := loopbackHost([]byte(host)); got != want {
 				t.Errorf("%q: %v", host, got)
 			}
 		}

@@ -2,6 +2,8 @@ package sale
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -332,6 +334,41 @@ func TestEndChargesSecured(t *testing.T) {
 	f(50*cent, Evidence, 520_000, 100_000)
 	f(10*cent, Evidence, 140_000, 0)
 	f(10*cent, Nothing, 0, 0)
+}
+
+// TestSecuredIsChargedAfterAnOutage: what is held for a job is charged as soon as the store is back,
+// though nothing else happens to the job.
+func TestSecuredIsChargedAfterAnOutage(t *testing.T) {
+	f := func(fails error, spent uint64) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			book := newShelf(520_000, channel.Bill{ID: "b", Payer: payer, Channel: channelID, Collected: units(20_000)})
+			book.spent = 20_000
+			s := New(Options{Bills: book, Collector: book, Holder: book, Exposure: 100_000})
+			_, err := s.Job(t.Context(), "b", nil, func(ctx context.Context, run *Run) (*api.Result, error) {
+				if err := run.secure(ctx, channelID, 500_000); err != nil {
+					t.Fatal(err)
+				}
+				book.fail(fails)
+				run.OnCost(50 * cent)
+				time.Sleep(time.Minute)
+				if got := book.taken(); got != 20_000 {
+					t.Errorf("%v: spent %d", fails, got)
+				}
+				book.fail(nil)
+				time.Sleep(2 * storePause)
+				if got := book.taken(); got != spent {
+					t.Errorf("%v: spent %d after it, want %d", fails, got, spent)
+				}
+				return &api.Result{}, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	f(fmt.Errorf("write: %w", api.ErrStoreAway), 520_000)
+	f(errors.New("x"), 20_000) // no outage: it is left to what happens next
 }
 
 // TestSecuredElsewhere: a channel that holds something for a run that another one began is

@@ -173,16 +173,17 @@ const endTimeout = 10 * time.Second
 
 // useSecured charges the debt to what is held in channels for the run. At the end of the run it
 // releases the rest.
-func (r *Run) useSecured(ctx context.Context, end bool) {
+func (r *Run) useSecured(ctx context.Context, end bool) (err error) {
 	for id := range r.balance.securedIn() {
 		n, _ := r.balance.Needs(id)
 		if n.used > 0 {
-			r.charge(ctx, id, n.used, n.used)
+			err = errors.Join(err, r.charge(ctx, id, n.used, n.used))
 		}
 		if left := r.balance.securedIn()[id]; end && left > 0 {
 			r.release(ctx, id, left)
 		}
 	}
+	return err
 }
 
 // charge charges at most an amount to a channel, of which used is held for the run.
@@ -214,13 +215,18 @@ func (r *Run) release(ctx context.Context, id common.Hash, amount uint64) {
 }
 
 // chargeSecured charges the debt of a run that is paid by polls to what its payer has secured,
-// until ended is closed.
+// until ended is closed. After an outage of the store it tries again, since nothing else may change
+// before the debt is charged.
 func (r *Run) chargeSecured(ctx context.Context, ended <-chan struct{}) {
 	for {
 		_, changed := r.balance.Needs(r.Channel)
-		r.useSecured(ctx, false)
+		var again <-chan time.Time
+		if err := r.useSecured(ctx, false); errors.Is(err, api.ErrStoreAway) {
+			again = time.After(storePause)
+		}
 		select {
 		case <-changed:
+		case <-again:
 		case <-ended:
 			return
 		}

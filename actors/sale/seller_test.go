@@ -154,6 +154,13 @@ func (s *shelf) Occupy(common.Hash) func() {
 	return func() { s.occupied-- }
 }
 
+// fail has charges fail with err; nil ends that.
+func (s *shelf) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
 // taken is what was charged.
 func (s *shelf) taken() uint64 {
 	s.mu.Lock()

@@ -14,18 +14,24 @@ const leaseName = "writer"
 
 // The lease ends by the clock of the database, whatever the clocks of the processes say.
 const (
-	// ownerGone is true for a command, whose sessions are named $5 (empty for a server), if the owner of the lease is
+	// ownerGone is true for a command, whose sessions are named $3 (empty for a server), if the owner of the lease is
 	// another command of which the database has no session. The sessions of this one must be seen
 	// by their name, because a proxy before the database may rename them. The result is never true
 	// for the lease of a server, whose owner does not end in such a name: a server has none while it
 	// connects again.
-	ownerGone = `$5 <> '' AND EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = $5)
+	ownerGone = `$3 <> '' AND EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = $3)
 		AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = substring(l.owner FROM '` + commandSession + `[A-Z2-7]+$'))
 		AND l.owner ~ '` + commandSession + `[A-Z2-7]+$'`
 
-	takeLease = `INSERT INTO leases AS l (name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3 * INTERVAL '1 millisecond')
+	// leaseIsFree is true of a lease that was given back or, with $2, has ended.
+	leaseIsFree = `(l.expires_at <= now() AND ($2 OR l.owner = '') OR ` + ownerGone + `)`
+
+	// mayTakeLease locks nothing: takeLease locks the row even if it leaves it as it is, so under a
+	// server that writes all the time it would wait until StatementTimeout.
+	mayTakeLease = `SELECT NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = $1 AND NOT ` + leaseIsFree + `)`
+	takeLease    = `INSERT INTO leases AS l (name, owner, epoch, expires_at) VALUES ($1, $4, 1, now() + $5 * INTERVAL '1 millisecond')
 		ON CONFLICT (name) DO UPDATE SET name = excluded.name, owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
-		WHERE l.expires_at <= now() AND ($4 OR l.owner = '') OR ` + ownerGone + ` RETURNING epoch`
+		WHERE ` + leaseIsFree + ` RETURNING epoch`
 	renewLease = `UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
 		WHERE name = $1 AND owner = $2 AND epoch = $3`
 	giveLease = `UPDATE leases SET expires_at = now(), owner = '' WHERE name = $1 AND owner = $2 AND epoch = $3`
@@ -56,7 +62,7 @@ func (s *Store) takeLease(ctx context.Context) error {
 			since = asked
 		}
 		ended := asked.Sub(since) >= s.options.watch
-		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds(), ended, s.commandSession()).Scan(&s.epoch)
+		err := s.tryLease(ctx, ended)
 		if err == nil {
 			s.hold.extend(asked.Add(s.options.Lease))
 			return nil
@@ -86,6 +92,18 @@ func (s *Store) takeLease(ctx context.Context) error {
 			return leasedBy(holder)
 		}
 	}
+}
+
+// tryLease takes the lease if it is free. The error is pgx.ErrNoRows if it is not.
+func (s *Store) tryLease(ctx context.Context, ended bool) error {
+	free := false
+	if err := s.writer.QueryRow(ctx, mayTakeLease, leaseName, ended, s.commandSession()).Scan(&free); err != nil {
+		return err
+	}
+	if !free {
+		return pgx.ErrNoRows
+	}
+	return s.writer.QueryRow(ctx, takeLease, leaseName, ended, s.commandSession(), s.owner, s.options.Lease.Milliseconds()).Scan(&s.epoch)
 }
 
 // commandSession is the name of the sessions of a command; empty for a server.

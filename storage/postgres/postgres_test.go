@@ -237,7 +237,7 @@ func TestTakeoverWaitsForWrites(t *testing.T) {
 		t.Errorf("renew: %v, %v", tag, err)
 	}
 	take := func() error {
-		return other.QueryRow(ctx, takeLease, leaseName, "another", 1000, true, "").Scan(new(int64))
+		return other.QueryRow(ctx, takeLease, leaseName, true, "", "another", 1000).Scan(new(int64))
 	}
 	if err := take(); err == nil || !strings.Contains(err.Error(), "55P03") {
 		t.Errorf("while a write is under way: %v", err)
@@ -247,6 +247,47 @@ func TestTakeoverWaitsForWrites(t *testing.T) {
 	}
 	if err := take(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWaitingLocksNothing: a server that waits for the lease does not queue behind the writes of its
+// owner, so it learns who that is while a write is under way.
+func TestWaitingLocksNothing(t *testing.T) {
+	url := create(t)
+	s := open(t, url, Options{Lease: time.Hour, ExpireEvery: -1, Address: "http://owner"})
+	tx, err := s.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	if _, err := tx.Exec(t.Context(), `SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.fence(t.Context(), tx); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told, ended := make(chan Owner, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, err := Open(ctx, url, Options{OnOwner: func(o Owner) {
+			select {
+			case told <- o:
+			default:
+			}
+		}})
+		if err == nil {
+			t.Error("it took the lease of another one")
+		}
+	}()
+	defer func() { cancel(); <-ended }()
+	select {
+	case o := <-told:
+		if o.Address != "http://owner" {
+			t.Errorf("owner: %+v", o)
+		}
+	case <-time.After(StatementTimeout / 2): // a statement that waits ends after StatementTimeout
+		t.Error("it waits for the write of the owner")
 	}
 }
 
