@@ -45,7 +45,10 @@ func TestReportsInABrowser(t *testing.T) {
 	}
 	names := make([]string, 0, len(all))
 	for name := range all {
-		names = append(names, name)
+		// In the small size a report that is there with all its texts hostile is left out otherwise.
+		if _, hostile := all["hostile-all-"+strings.TrimPrefix(name, "hostile-")]; size.Full() || !hostile {
+			names = append(names, name)
+		}
 	}
 	sort.Strings(names)
 	for i, name := range names {

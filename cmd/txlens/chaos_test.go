@@ -55,6 +55,7 @@ var strikes = []struct {
 // Whatever was acknowledged is there in the end, and nothing was charged twice or not at all.
 // TXLENS_CHAOS_SECONDS and TXLENS_CHAOS_PAYERS ask for more of it.
 func TestFleetUnderFaults(t *testing.T) {
+	t.Parallel()
 	const servers = 3
 	lasts := time.Duration(wanted(t, "TXLENS_CHAOS_SECONDS", size.Of(22, 60))) * time.Second
 	w := service.NewWorld(t)

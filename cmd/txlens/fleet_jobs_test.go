@@ -111,6 +111,7 @@ const jobsAtOnce = 8
 // and others wait. Each job that was acknowledged completes, and is analysed again only if its server
 // was killed while it worked on it. TXLENS_FLEET_JOBS asks for more jobs.
 func TestJobsOfFleet(t *testing.T) {
+	t.Parallel()
 	jobs := wanted(t, "TXLENS_FLEET_JOBS", size.Of(40, 120))
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 300 * time.Millisecond})

@@ -193,6 +193,7 @@ func (f *fleet) stopEach(at *front, answered func()) {
 // TestStopUnderLoad: SIGTERM to one of three servers behind a load balancer lets no request fail. How long
 // requests wait is printed.
 func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 50 * time.Millisecond})
 	f := newFleet(t, dice.New(t), 3, service.RPCFlags(w.Flags)...)
@@ -228,6 +229,7 @@ func TestStopUnderLoad(t *testing.T) {
 
 // TestStopSellersUnderLoad is TestStopUnderLoad for servers that sell.
 func TestStopSellersUnderLoad(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	seed := dice.Seed(t)
@@ -280,6 +282,7 @@ func printWaits(t *testing.T, all []time.Duration, at *front) {
 // TestPausedOwnerWritesNothing: the owner is stopped beyond its lease while it works, and goes on when
 // another server has taken over and has written. It ends, and writes nothing.
 func TestPausedOwnerWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 200 * time.Millisecond})
 	rnd := dice.New(t)

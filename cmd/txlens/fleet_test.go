@@ -116,6 +116,7 @@ func (s *serverProcess) waits() string {
 // TestAnyServerAnswers: what is asked of a server that waits for the database is answered by the one
 // that uses it, payments included, and after its end by the one that takes over.
 func TestAnyServerAnswers(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	first, next := handOver(t, w, service.SaleFlags(t, rpc)...)

@@ -73,6 +73,7 @@ func handOver(t *testing.T, w *service.World, more ...string) (first, next *serv
 // TestHandOverUnmetered: a server that stops lets the standby serve while an analysis that nobody
 // pays for goes on behind it. Its run can be had there, and its jobs go on there.
 func TestHandOverUnmetered(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	g := newGate(t, w)
 	first, next := handOver(t, w)
@@ -111,6 +112,7 @@ func TestHandOverUnmetered(t *testing.T) {
 // TestHandOverPaid: a server that stops takes no more payments, and the standby serves when its
 // last paid run has ended.
 func TestHandOverPaid(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	g := newGate(t, w)
 	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})

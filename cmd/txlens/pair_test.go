@@ -21,6 +21,7 @@ import (
 // TestPairBehindHAProxy: HAProxy with the file of deploy sends requests to the server that uses the
 // database. After SIGTERM to it the other one answers, with all that was acknowledged.
 func TestPairBehindHAProxy(t *testing.T) {
+	t.Parallel()
 	haproxy, err := exec.LookPath("haproxy")
 	if err != nil {
 		t.Skip("haproxy is not installed")

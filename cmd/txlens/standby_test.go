@@ -17,6 +17,7 @@ import (
 // TestPausedServer: a server that was stopped beyond its lease, and continues after another has
 // taken over, acknowledges nothing and ends.
 func TestPausedServer(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	url := pgtest.Shared(t).Create(t)
 	serve := func() *serverProcess {
@@ -57,6 +58,7 @@ func TestPausedServer(t *testing.T) {
 // one that uses it, and says to its operator that it waits. When it has taken over, the same
 // listener answers for all of it.
 func TestStandbyAnswersItsOperator(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	url := pgtest.Shared(t).Create(t)
 	data := []string{t.TempDir(), t.TempDir()}

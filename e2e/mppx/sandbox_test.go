@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"txlens/engine/mpp/sandbox"
+	"txlens/testkit/size"
 )
 
 // program finds Node, or skips the test where it or the packages of the lockfile are
@@ -50,10 +51,15 @@ func nodeWith(t *testing.T, options []string, script string, args ...string) {
 }
 
 // withEachViem runs a test with the pinned viem and with the newest: from 2.57.15 on its
-// expiring transactions have a random nonce. args are for Node, before the script.
+// expiring transactions have a random nonce. In the small size it is the newest alone. args are for
+// Node, before the script.
 func withEachViem(t *testing.T, test func(t *testing.T, args ...string)) {
 	t.Helper()
-	for name, args := range map[string][]string{"viem": nil, "viem-newest": {"--import", "./newest.mjs"}} {
+	all := map[string][]string{"viem": nil, "viem-newest": {"--import", "./newest.mjs"}}
+	if !size.Full() {
+		delete(all, "viem")
+	}
+	for name, args := range all {
 		t.Run(name, func(t *testing.T) {
 			resolve := append(args, "--input-type=module", "--eval", "console.log(import.meta.resolve('viem/tempo'))")
 			out, err := exec.CommandContext(t.Context(), program(t), resolve...).CombinedOutput()

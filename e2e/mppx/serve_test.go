@@ -150,7 +150,7 @@ func TestServeSellsToOlderClients(t *testing.T) {
 	program(t)
 	t.Parallel()
 	setting := newSetting(t)
-	for i, version := range olderClients {
+	for i, version := range olderClients[:size.Of(1, len(olderClients))] {
 		alias := "mppx-" + version
 		var installed struct{ Version string }
 		text, err := os.ReadFile(filepath.Join("node_modules", alias, "package.json"))

@@ -234,6 +234,7 @@ func TestReleasedDeletesNothing(t *testing.T) {
 // until it is vacuumed and this one does not do so by itself. What is written while VACUUM runs would come
 // on top, so writes wait for it here.
 func TestFilesStayFlat(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	bound := size.Of[int64](24<<20, 64<<20)
 	s := open(t, create(t), Options{MaxBytes: bound, ExpireEvery: -1})

@@ -25,6 +25,7 @@ func cutOff(t *testing.T, s *Store) {
 // TestLeaseOfCommand: a command takes the lease of another command that has no session any more at
 // once. Those that have one, and servers in any case, keep theirs.
 func TestLeaseOfCommand(t *testing.T) {
+	t.Parallel()
 	f := func(command, cut, next, want bool) {
 		t.Helper()
 		name := create(t)

@@ -47,6 +47,7 @@ func writeUntilLost(url string) error {
 // TestPausedProcess: a process that is paused in the middle of its writing, beyond its lease,
 // writes nothing after another process has taken over.
 func TestPausedProcess(t *testing.T) {
+	t.Parallel()
 	url := create(t)
 	pauses := size.Of(5, 50)
 	written := 0
@@ -143,6 +144,7 @@ func (w *writing) more(t *testing.T, n int) {
 // TestOutages: the server is restarted and at last lost, and its synchronous standby takes its
 // place, while eight goroutines write. The store goes on by itself, and has what it acknowledged.
 func TestOutages(t *testing.T) {
+	t.Parallel()
 	primary := pgtest.New(t)
 	primary.SQL(t, "postgres", "CREATE DATABASE books")
 	standby := primary.Standby(t)
@@ -183,6 +185,7 @@ func TestOutages(t *testing.T) {
 // is restarted while it opens; what does not pass is an error at once, and so is an absence for
 // who does not wait.
 func TestOpenWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
 	server := pgtest.New(t)
 	server.SQL(t, "postgres", "CREATE DATABASE books")
 	url := server.URL("books")
@@ -233,6 +236,7 @@ func (l lines) Write(b []byte) (int, error) {
 // TestRestore: a backup that pg_dump makes while the store is in use is restored into an empty
 // database, and the store opens it.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Shared(t)
 	url := create(t)
 	s := open(t, url, Options{})

@@ -69,6 +69,7 @@ func open(t *testing.T, name string, o Options) *Store {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	create(t) // skips all of it where there is no PostgreSQL
 	suite.Run(t)
 }
@@ -100,6 +101,7 @@ func TestLease(t *testing.T) {
 
 // TestFence: a process whose lease was taken over writes nothing, whatever it believes.
 func TestFence(t *testing.T) {
+	t.Parallel()
 	name := create(t)
 	for range 10 {
 		old := open(t, name, Options{Lease: time.Hour})
@@ -253,6 +255,7 @@ func TestTakeoverWaitsForWrites(t *testing.T) {
 // TestWaitingLocksNothing: a server that waits for the lease does not queue behind the writes of its
 // owner, so it learns who that is while a write is under way.
 func TestWaitingLocksNothing(t *testing.T) {
+	t.Parallel()
 	url := create(t)
 	s := open(t, url, Options{Lease: time.Hour, ExpireEvery: -1, Address: "http://owner"})
 	tx, err := s.pool.Begin(t.Context())
@@ -294,6 +297,7 @@ func TestWaitingLocksNothing(t *testing.T) {
 // TestStandbyAway: while a synchronous standby is away, commits wait for it, and the lease is kept
 // for as long as that takes.
 func TestStandbyAway(t *testing.T) {
+	t.Parallel()
 	primary := pgtest.New(t)
 	primary.SQL(t, "postgres", "CREATE DATABASE books")
 	url := primary.URL("books")

@@ -108,7 +108,10 @@ func (s Suite) Run(t *testing.T) {
 		{"Closed", testClosed},
 		{"Model", testModel},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(s.newFixture(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // much of it is waiting for the disk
+			c.test(s.newFixture(t))
+		})
 	}
 	t.Run("Crash", s.testCrash)
 }
