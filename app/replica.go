@@ -40,7 +40,7 @@ func (s *Server) startReplica(d *door) *replica {
 	}
 	go func() {
 		defer close(r.ended)
-		if err := r.proxy.Serve(d.guest()); err != nil {
+		if err := r.proxy.Serve(d.guest()); err != nil && !errors.Is(err, net.ErrClosed) {
 			s.o.Log.Error("pass requests on", "error", err)
 		}
 	}()

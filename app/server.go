@@ -127,6 +127,9 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		o.Address, o.OnOwner = s.address().String(), s.replica.learn
 	}
 	s.store, err = stores.Open(ctx, s.o.location(), o)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err() // it was stopped while it waited for the database
+	}
 	if err != nil {
 		return &OptionError{s.o.storeOption(), err}
 	}

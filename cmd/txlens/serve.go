@@ -37,7 +37,10 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	settings.LimitMemory(o.MemoryMax)
 	o.Sample, o.Examples = sampleResult, demoExamples()
 	srv, err := app.New(ctx, o)
-	if err != nil {
+	switch {
+	case err != nil && errors.Is(err, ctx.Err()):
+		return nil // stopped while it waited for the database that another server uses
+	case err != nil:
 		return settings.FlagError(err)
 	}
 	return errors.Join(srv.Serve(ctx), srv.Close())

@@ -115,6 +115,26 @@ func TestStandbyAnswersItsOperator(t *testing.T) {
 	ask("/metrics", 200, "txlens_analyses_running")
 }
 
+// TestStandbyStops: a server that is stopped while it waits for the database ends without a fault.
+func TestStandbyStops(t *testing.T) {
+	t.Parallel()
+	w := service.NewWorld(t)
+	url := pgtest.Shared(t).Create(t)
+	serve := func() *serverProcess {
+		return launch(t, program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.RPCFlags(w.Flags))...))
+	}
+	first := serve()
+	if !first.serves() {
+		t.Fatalf("it does not serve: %s", first.log.String())
+	}
+	next := serve()
+	next.waits()
+	next.cmd.Process.Signal(syscall.SIGTERM)
+	if err := next.cmd.Wait(); err != nil || strings.Contains(next.log.String(), "ERROR") || strings.Contains(next.log.String(), "txlens:") {
+		t.Errorf("it ended with %v: %s", err, next.log.String())
+	}
+}
+
 // eventually reports whether something of another process holds within two minutes.
 func eventually(holds func() bool) bool {
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
