@@ -38,9 +38,7 @@ func (b *builder) transfers() {
 		if tok.Decimals != nil {
 			out.Decimals = itoa(int(*tok.Decimals))
 		}
-		if t.ID != nil {
-			out.TokenID = t.ID.String()
-		}
+		out.TokenID = t.Key().ID
 		b.r.TokenTransfers = append(b.r.TokenTransfers, out)
 	}
 }

@@ -94,12 +94,16 @@ func (l *Leg) Delta(sign int) *flow.Delta {
 // MaxScan bounds how many candidates are looked at before only counting goes on.
 const MaxScan = 4000
 
-func TransferKey(t *flow.Transfer) flow.TokenKey {
-	k := flow.TokenKey{Token: t.Token, NFT: t.Standard == flow.ERC721}
-	if t.ID != nil {
-		k.ID = t.ID.String()
+func TransferKey(t *flow.Transfer) flow.TokenKey { return t.Key() }
+
+// TokensOf leaves out the legs in native coin.
+func TokensOf(legs []Leg) (list []Leg) {
+	for _, l := range legs {
+		if !l.Native() {
+			list = append(list, l)
+		}
 	}
-	return k
+	return list
 }
 
 func FungibleKey(token common.Address) flow.TokenKey { return flow.TokenKey{Token: token} }

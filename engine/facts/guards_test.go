@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -241,45 +240,6 @@ func TestSignaturesRead(t *testing.T) {
 	f("Permit2 for none", facts.Permit2, batch(0), nil)
 	f("Permit2 for more than there are", facts.Permit2, batch(3, usdc, 8, 9, 1), nil)
 	f("Permit2 for no account", facts.Permit2, batch(1, -1, 8, 9, 1), nil)
-}
-
-// TestBatchesRead: a range of NFTs is one of ERC-2309 and no other event.
-func TestBatchesRead(t *testing.T) {
-	const event = "ConsecutiveTransfer(uint256,uint256,address,address)"
-	f := func(name string, want bool, change func(l *ethrpc.Log)) {
-		t.Helper()
-		l := made().Log(scene.Nft, event, []any{3, nobody, scene.User}, 9).Rc.Logs[0]
-		if change != nil {
-			change(&l)
-		}
-		first, last, from, to, ok := facts.ReadBatch(&l)
-		if ok != want || want && (first.Int64() > last.Int64() || from != nobody || to != scene.User) {
-			t.Errorf("%s: %v, %v to %v", name, ok, first, last)
-		}
-	}
-	f("a range", true, nil)
-	f("one", true, func(l *ethrpc.Log) { l.Data = scene.Word(3).Bytes() })
-	f("backwards", false, func(l *ethrpc.Log) { l.Data = scene.Word(2).Bytes() })
-	f("no sender", false, func(l *ethrpc.Log) { l.Topics[2] = scene.Word(-1) })
-	f("no receiver", false, func(l *ethrpc.Log) { l.Topics[3] = scene.Word(-1) })
-	f("another event", false, func(l *ethrpc.Log) { l.Topics[0] = common.Hash{1} })
-	f("less indexed", false, func(l *ethrpc.Log) { l.Topics = l.Topics[:3] })
-	f("more data", false, func(l *ethrpc.Log) { l.Data = append(l.Data, 0) })
-	minted := func(at common.Address, events int) bool {
-		s := scene.New(&scene.Nft, 0, opaque)
-		for range events {
-			s.Log(at, event, []any{3, nobody, scene.User}, 9)
-		}
-		_, _, _, ok := facts.Read(s.Facts(t)).BatchMinted()
-		return ok
-	}
-	if !minted(scene.Nft, 1) || minted(scene.Nft, 2) || minted(scene.Vault, 1) || minted(scene.Nft, 0) {
-		t.Error("the range that the called contract minted")
-	}
-	s := scene.New(&scene.Nft, 0, opaque).Log(scene.Nft, event, []any{3, scene.Bot, scene.User}, 9)
-	if _, _, _, ok := facts.Read(s.Facts(t)).BatchMinted(); ok {
-		t.Error("a range that somebody sent was minted")
-	}
 }
 
 // TestTradesOfPools: what a pool took and gave, by its event and the transfers before it.

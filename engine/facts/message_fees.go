@@ -16,8 +16,10 @@ type MessageFee struct {
 	Payer, Receiver common.Address
 	Key             flow.TokenKey
 	Amount          *big.Int
-	Frame           int // that paid native coin
-	Transfer        int // 1 + the position in Flow.Transfers of a token; 0: native coin
+	Frame           int      // that paid native coin
+	Transfer        int      // 1 + the position in Flow.Transfers of a token; 0: native coin
+	Paid            *big.Int // of native coin, before what came back
+	Returned        []int    // positions in Flow.Moves of what came back
 }
 
 // MessageFees are the fees of the messages that the transaction sent to other chains, net of what
@@ -52,7 +54,7 @@ func (a *Case) tokenMessageFees() (fees []MessageFee) {
 				used = map[int]bool{}
 			}
 			used[at] = true
-			fees = append(fees, MessageFee{t.From, t.To, FungibleKey(token), amount, 0, at + 1})
+			fees = append(fees, MessageFee{Payer: t.From, Receiver: t.To, Key: FungibleKey(token), Amount: amount, Transfer: at + 1})
 			break
 		}
 	}
@@ -71,7 +73,7 @@ func (a *Case) nativeMessageFees() (fees []MessageFee) {
 		}
 		if fee := messageFee(f); fee != nil {
 			under[f] = len(fees)
-			fees = append(fees, MessageFee{f.From, f.To, flow.TokenKey{}, fee, f.Index, 0})
+			fees = append(fees, MessageFee{Payer: f.From, Receiver: f.To, Amount: fee, Frame: f.Index, Paid: fee})
 		}
 	}
 	if len(fees) > 0 {
@@ -115,6 +117,7 @@ func (a *Case) subtractReturned(fees []MessageFee, under map[*trace.Frame]int) {
 		}
 		if left := new(big.Int).Sub(fees[at].Amount, m.Amount); left.Sign() >= 0 {
 			fees[at].Amount = left
+			fees[at].Returned = append(fees[at].Returned, i)
 		}
 	}
 }

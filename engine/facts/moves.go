@@ -69,7 +69,7 @@ func (f *Layout) walk(x *trace.Frame, coin, tokens map[int][]int) {
 func (f *Layout) transfer(frame int, t *flow.Transfer) {
 	m := Move{
 		Token:        t.Token,
-		Key:          Key{Token: t.Token, NFT: t.Standard == flow.ERC721},
+		Key:          t.Key(),
 		From:         t.From,
 		To:           t.To,
 		Amount:       t.Amount,
@@ -79,9 +79,6 @@ func (f *Layout) transfer(frame int, t *flow.Transfer) {
 	}
 	if f.NoLogs {
 		m.Log = -1
-	}
-	if t.ID != nil {
-		m.Key.ID = t.ID.String()
 	}
 	if t.ID == nil && f.KeyOf(t.Token) == (Key{}) {
 		m.Key = Key{}

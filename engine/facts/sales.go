@@ -27,6 +27,9 @@ func (a *Case) Sales() []sale {
 	n := 0
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
+		if t.Last != nil {
+			return nil
+		}
 		if k := TransferKey(t); (k.NFT || k.ID != "") && (t.From != common.Address{}) {
 			if n++; n == 1 {
 				x.Seller, x.NFT, x.Log = t.From, k, t.Log

@@ -18,6 +18,8 @@ type balances struct {
 	keys     map[entryKey]int32
 	entries  []entry
 	order    []int32
+	ranges   []string // of ids; the id of an entry is the position of its range
+	byRange  map[string]uint64
 }
 
 // account is one address in order of first appearance.
@@ -48,6 +50,7 @@ const (
 	fungible form = iota
 	single
 	multi
+	ranged // of single NFTs
 )
 
 type entry struct {
@@ -69,6 +72,7 @@ func (l *balances) release() {
 	clear(l.index)
 	clear(l.keys)
 	l.accounts, l.entries, l.order = l.accounts[:0], l.entries[:0], l.order[:0]
+	l.ranges, l.byRange = nil, nil
 	balancesPool.Put(l)
 }
 
@@ -154,8 +158,12 @@ func (l *balances) deltas(a *account, entries []int32) []Delta {
 		if n == nil {
 			continue
 		}
-		k := TokenKey{Token: e.key.token, NFT: e.key.form == single}
-		if e.key.form != fungible {
+		k := TokenKey{Token: e.key.token, NFT: e.key.form == single || e.key.form == ranged}
+		switch e.key.form {
+		case fungible:
+		case ranged:
+			k.ID = l.ranges[e.key.id.Uint64()]
+		default:
 			k.ID = e.key.id.Dec()
 		}
 		d = append(d, Delta{Key: k, Amount: n})
@@ -189,4 +197,18 @@ func (a *account) native() *big.Int {
 		return n
 	}
 	return new(big.Int)
+}
+
+// rangeNumber is the position of a range of ids.
+func (l *balances) rangeNumber(ids string) *uint256.Int {
+	n, known := l.byRange[ids]
+	if !known {
+		if l.byRange == nil {
+			l.byRange = map[string]uint64{}
+		}
+		n = uint64(len(l.ranges))
+		l.byRange[ids] = n
+		l.ranges = append(l.ranges, ids)
+	}
+	return uint256.NewInt(n)
 }

@@ -235,6 +235,16 @@ func scanLogs(tb testing.TB, raw []byte, wrapped string) (out []scanned) {
 			out = append(out, scanned{"erc721", l.Address, who(at(0)), who(at(1)), num(at(2)), "1"})
 		case strings.HasPrefix(t[0], "0xddf252ad"):
 			out = append(out, scanned{"erc20", l.Address, who(at(0)), who(at(1)), "", num(at(2))})
+		case strings.HasPrefix(t[0], "0xdeaa91b6"):
+			first, _ := new(big.Int).SetString(num(t[1]), 10)
+			last, _ := new(big.Int).SetString(num(at(0)), 10)
+			n := new(big.Int).Sub(last, first)
+			if ids := num(t[1]); n.Sign() > 0 {
+				ids += "-" + num(at(0))
+				out = append(out, scanned{"erc721", l.Address, who(t[2]), who(t[3]), ids, n.Add(n, big.NewInt(1)).String()})
+			} else {
+				out = append(out, scanned{"erc721", l.Address, who(t[2]), who(t[3]), ids, "1"})
+			}
 		case strings.HasPrefix(t[0], "0xc3d58168"):
 			out = append(out, scanned{"erc1155", l.Address, who(t[2]), who(t[3]), num(at(0)), num(at(1))})
 		case strings.HasPrefix(t[0], "0x4a39dc06"):
@@ -272,6 +282,9 @@ func TestTransfersEqualScanOfRecordedLogs(t *testing.T) {
 			if g.ID != nil {
 				s.id = g.ID.String()
 			}
+			if g.Last != nil {
+				s.id += "-" + g.Last.String()
+			}
 			if s != want[i] {
 				t.Errorf("%s: transfer %d is %+v, want %+v", r.name, i, s, want[i])
 			}
@@ -306,6 +319,9 @@ func TestChangesAreTheSumOfTheirParts(t *testing.T) {
 			k := TokenKey{Token: x.Token, NFT: x.Standard == ERC721}
 			if x.ID != nil {
 				k.ID = x.ID.String()
+			}
+			if x.Last != nil {
+				k.ID += "-" + x.Last.String()
 			}
 			if x.From != (common.Address{}) {
 				add(x.From, k, new(big.Int).Neg(x.Amount))

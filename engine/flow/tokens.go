@@ -55,6 +55,7 @@ func movesTokens(topic common.Hash) bool {
 		evmsig.TopicTransferSingle,
 		evmsig.TopicTransferBatch,
 		evmsig.TopicTransfer6909,
+		evmsig.TopicConsecutiveTransfer,
 		evmsig.TopicDeposit,
 		evmsig.TopicWithdrawal,
 		evmsig.TopicTransfer404,
@@ -100,6 +101,8 @@ func (c *computation) log(l *ethrpc.Log, pos int) {
 		c.batchEvent(t, l)
 	case evmsig.TopicTransfer6909:
 		c.multiTokenEvent(t, l)
+	case evmsig.TopicConsecutiveTransfer:
+		c.rangeEvent(t, l)
 	case evmsig.TopicDeposit, evmsig.TopicWithdrawal:
 		c.wrapEvent(t, l)
 	default:
@@ -228,6 +231,34 @@ func (c *computation) multiTokenEvent(t Transfer, l *ethrpc.Log) {
 	}
 }
 
+// rangeEvent reads ConsecutiveTransfer of ERC-2309, which moves all ids from the first to the last.
+// They stay one movement: an event may tell of more ids than could be listed.
+func (c *computation) rangeEvent(t Transfer, l *ethrpc.Log) {
+	if len(l.Topics) != 4 || len(l.Data) != 32 {
+		return
+	}
+	var ok bool
+	if t.From, t.To, ok = parties(l.Topics[2][:], l.Topics[3][:]); !ok {
+		return
+	}
+	var first, last, n uint256.Int
+	first.SetBytes32(l.Topics[1][:])
+	last.SetBytes32(l.Data)
+	t.Standard = ERC721
+	switch {
+	case last.Lt(&first):
+		return
+	case last.Eq(&first):
+		c.transfer(t, &first, one)
+		return
+	}
+	if n.Sub(&last, &first); n.AddUint64(&n, 1).IsZero() {
+		return // all 2^256 ids: no contract has them
+	}
+	t.Last = c.slab.of(&last)
+	c.transfer(t, &first, &n)
+}
+
 // transfer lists one transfer and records both ends. Transfers of the native coin's token
 // contract are native moves already, so they are only listed.
 func (c *computation) transfer(t Transfer, id, v *uint256.Int) {
@@ -245,6 +276,8 @@ func (c *computation) transfer(t Transfer, id, v *uint256.Int) {
 	}
 	f := fungible
 	switch {
+	case t.Last != nil:
+		f, id = ranged, c.bal.rangeNumber(t.Key().ID)
 	case t.Standard == ERC721:
 		f = single
 	case id != nil:

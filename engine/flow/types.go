@@ -2,6 +2,7 @@ package flow
 
 import (
 	"math/big"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -25,10 +26,24 @@ type Transfer struct {
 	From, To common.Address
 	Amount   *big.Int // base units; 1 for ERC-721
 	ID       *big.Int // nil for ERC-20
+	Last     *big.Int // of a range of ids that ID begins (ERC-2309), of which Amount is the number; nil: ID alone
 	Log      int      // position in the receipt; where nobody has the logs, position in the list; NoLog for none
 	Call     int      // where nobody has the logs: index of the frame that asked for it
 	Sub      int      // position inside a batch log
 	Wrap     bool
+}
+
+// Key names what a transfer moved.
+func (t *Transfer) Key() TokenKey {
+	k := TokenKey{Token: t.Token, NFT: t.Standard == ERC721}
+	switch {
+	case t.ID == nil:
+	case t.Last != nil:
+		k.ID = rangeOf(t.ID.String(), t.Last.String())
+	default:
+		k.ID = t.ID.String()
+	}
+	return k
 }
 
 // NoLog is the position of a movement that the token logged nothing of: the calls and the
@@ -109,9 +124,17 @@ func (f *Fee) PaidBy(who common.Address) *big.Int {
 // address with an empty ID is the native coin.
 type TokenKey struct {
 	Token common.Address
-	ID    string // decimal; empty for fungible tokens
+	ID    string // decimal, FIRST-LAST of a range of ids; empty for fungible tokens
 	NFT   bool   // ERC-721
 }
+
+// Range is the first and the last id of a range of NFTs that one event moved.
+func (k TokenKey) Range() (first, last string, ok bool) { return strings.Cut(k.ID, rangeMark) }
+
+// rangeMark is between the first and the last id of a range.
+const rangeMark = "-"
+
+func rangeOf(first, last string) string { return first + rangeMark + last }
 
 // Change is the net movement of one address.
 type Change struct {

@@ -1,13 +1,12 @@
 package narrate
 
 import (
+	"cmp"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -48,23 +47,12 @@ func (a *headlineWriter) unmoved() string {
 	switch {
 	case a.Flow == nil:
 		return ""
-	case a.movedBatch():
-		return ""
 	case len(a.Flow.Transfers) > 0:
 		return "; nobody gained or lost tokens"
 	case a.Flow.Unread:
 		return "; no transfer event was read"
 	}
 	return "; no tokens moved"
-}
-
-// movedBatch reports whether an event tells of a range of NFTs that moved: none of them is a
-// transfer of its own.
-func (a *headlineWriter) movedBatch() bool {
-	return a.Receipt != nil && slices.ContainsFunc(a.Receipt.Logs, func(l ethrpc.Log) bool {
-		_, _, _, _, ok := facts.ReadBatch(&l)
-		return ok
-	})
 }
 
 // callActs say that calls were made and not what they did.
@@ -172,10 +160,6 @@ func (a *headlineWriter) issuedToOthers() bool {
 // issued tells what was minted and to whom, or what was burnt and of whom; empty for
 // nothing. Wrapped coin is no part of it.
 func (a *headlineWriter) issued(mint bool) string {
-	if first, last, to, ok := a.BatchMinted(); mint && ok {
-		n := new(big.Int).Sub(last, first)
-		return api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(a.Entry) + between(first, last) + " to " + a.Who(to)
-	}
 	if a.Flow == nil {
 		return ""
 	}
@@ -214,10 +198,13 @@ func (a *headlineWriter) sum(run []*flow.Transfer) string {
 	if len(run) == 1 {
 		return a.Amount(facts.TransferKey(first), first.Amount)
 	}
-	if first.Standard == flow.ERC721 {
-		return api.Thousands(strconv.Itoa(len(run))) + " NFTs of " + a.Symbol(first.Token) + between(first.ID, last.ID)
-	}
 	total := new(big.Int)
+	if first.Standard == flow.ERC721 {
+		for _, t := range run {
+			total.Add(total, t.Amount)
+		}
+		return api.Thousands(total.String()) + " NFTs of " + a.Symbol(first.Token) + between(first.ID, cmp.Or(last.Last, last.ID))
+	}
 	for _, t := range run {
 		if facts.TransferKey(t) != facts.TransferKey(first) {
 			return api.Thousands(strconv.Itoa(len(run))) + " lots of " + a.Symbol(first.Token)
@@ -230,40 +217,6 @@ func (a *headlineWriter) sum(run []*flow.Transfer) string {
 // between is a range of NFTs in brackets.
 func between(first, last *big.Int) string {
 	return " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
-}
-
-// batchSteps tell of the ranges of NFTs that ERC-2309 events move.
-func (a *stepWriter) batchSteps() (steps []step) {
-	if a.Receipt == nil {
-		return nil
-	}
-	for i := range a.Receipt.Logs {
-		l := &a.Receipt.Logs[i]
-		first, last, from, to, ok := facts.ReadBatch(l)
-		if !ok {
-			continue
-		}
-		steps = append(steps, step{at: 2*i + 1, log: i + 1, about: Detail{Kind: KindTransfer, Actor: &from}, text: func() string {
-			n := new(big.Int).Sub(last, first)
-			what := api.Thousands(
-				n.Add(n, big.NewInt(1)).String(),
-			) + " NFTs of " + a.Symbol(
-				l.Address,
-			) + " (" + clip(
-				first.String(),
-			) + " … " + clip(
-				last.String(),
-			) + ")"
-			if from == (common.Address{}) {
-				return what + " were minted to " + a.Who(to) + "."
-			}
-			return a.Who(from) + " sent " + what + " to " + a.Who(to) + "."
-		}})
-		if len(steps) == facts.MaxScan {
-			break
-		}
-	}
-	return steps
 }
 
 // bridgedHeadline says what crosses. Native coin beside a token pays for the message; and

@@ -2,6 +2,7 @@ package narrate
 
 import (
 	"math/big"
+	"slices"
 
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -38,16 +39,17 @@ func (a *stepWriter) costSteps(before []int) (steps []step) {
 	return steps
 }
 
-// messageFeeSteps tell what messages to other chains cost.
+// messageFeeSteps tell what messages to other chains cost. The movements of a fee and of what came
+// back of it have no steps of their own.
 func (a *stepWriter) messageFeeSteps(before []int) (steps []step) {
-	for _, f := range a.MessageFees() {
-		if f.Amount.Sign() == 0 || len(steps) == maxHops {
-			continue
+	for _, f := range a.toldMessageFees() {
+		if f.Transfer == 0 && f.Frame == 0 {
+			continue // in the opening
 		}
 		s := step{about: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{Key: f.Key, N: f.Amount}}},
 			text: func() string {
 				amount := a.Amount(f.Key, f.Amount)
-				return a.Who(f.Payer) + " paid " + amount + " to " + a.Who(f.Receiver) + " for the message to the other chain."
+				return a.Who(f.Payer) + " paid " + amount + " to " + a.Who(f.Receiver) + " for the message to the other chain" + a.sayReturned(&f) + "."
 			}}
 		if f.Transfer > 0 {
 			log := a.Flow.Transfers[f.Transfer-1].Log
@@ -58,6 +60,69 @@ func (a *stepWriter) messageFeeSteps(before []int) (steps []step) {
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// toldMessageFees are the fees that steps tell of.
+func (a *stepWriter) toldMessageFees() []facts.MessageFee {
+	list := slices.DeleteFunc(a.MessageFees(), func(f facts.MessageFee) bool { return f.Amount.Sign() == 0 })
+	return list[:min(len(list), maxHops)]
+}
+
+// sayReturned tells what came back of the coin that a call brought for its message.
+func (a *stepWriter) sayReturned(f *facts.MessageFee) string {
+	if len(f.Returned) == 0 {
+		return ""
+	}
+	to := a.Flow.Moves[f.Returned[0]].To
+	for _, i := range f.Returned {
+		if a.Flow.Moves[i].To != to {
+			return "; " + a.Amount(f.Key, new(big.Int).Sub(f.Paid, f.Amount)) + " more came back"
+		}
+	}
+	return "; " + a.Amount(f.Key, new(big.Int).Sub(f.Paid, f.Amount)) + " more came back to " + a.Who(to)
+}
+
+// foldMessageFees leaves the movements of fees to the steps of the fees. What a call delivers besides
+// is still told.
+func (a *stepWriter) foldMessageFees(f *folding, fees []facts.MessageFee) {
+	paid := map[int]*facts.MessageFee{}
+	for i := range fees {
+		fee := &fees[i]
+		if fee.Transfer > 0 {
+			f.transfers[fee.Transfer-1] = true
+			continue
+		}
+		paid[fee.Frame] = fee
+		for _, at := range fee.Returned {
+			f.moves[at] = true
+		}
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		fee := paid[m.Frame]
+		if fee == nil || m.Kind != flow.MoveCall || m.From != fee.Payer || m.To != fee.Receiver {
+			continue
+		}
+		if rest := new(big.Int).Sub(m.Amount, fee.Paid); rest.Sign() > 0 {
+			f.rests[i] = rest
+		} else {
+			f.moves[i] = true
+		}
+	}
+}
+
+// valueTail says in the opening what part of the coin that was sent pays for a message.
+func (a *stepWriter) valueTail() string {
+	for _, f := range a.toldMessageFees() {
+		switch {
+		case f.Transfer > 0 || f.Frame != 0:
+		case f.Paid.Cmp(a.Tx.Value) == 0 && len(f.Returned) == 0:
+			return " for the message to the other chain"
+		default:
+			return ", of which " + a.Amount(f.Key, f.Amount) + " paid for the message to the other chain" + a.sayReturned(&f)
+		}
+	}
+	return ""
 }
 
 func (a *stepWriter) sayCost(c *facts.Cost) string {

@@ -1,6 +1,8 @@
 package narrate
 
 import (
+	"math/big"
+
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/verdict"
@@ -10,8 +12,9 @@ import (
 
 // folding says which movements another step tells of.
 type folding struct {
-	transfers map[int]bool // indices of Flow.Transfers
-	moves     map[int]bool // indices of Flow.Moves
+	transfers map[int]bool     // indices of Flow.Transfers
+	moves     map[int]bool     // indices of Flow.Moves
+	rests     map[int]*big.Int // of Flow.Moves, what another step does not tell
 	pools     map[*facts.Match]poolStep
 	told      map[facts.Act]bool // whether steps of their own tell of the events of an act
 }
@@ -30,10 +33,14 @@ const maxFolded = 64
 // gave, and the native coin that went into its wrapped form and came out of it.
 func (a *stepWriter) foldable() *folding {
 	f := &folding{}
-	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
+	if a.Flow == nil {
 		return f
 	}
-	f.transfers, f.moves, f.pools = map[int]bool{}, map[int]bool{}, map[*facts.Match]poolStep{}
+	fees := a.toldMessageFees()
+	if len(a.Flow.Transfers)+len(fees) == 0 {
+		return f
+	}
+	f.transfers, f.moves, f.rests, f.pools = map[int]bool{}, map[int]bool{}, map[int]*big.Int{}, map[*facts.Match]poolStep{}
 	for i := range a.Matches {
 		if h := &a.Matches[i]; h.Act == facts.ActSwap && h.Log != facts.NoLog && len(f.pools) < maxFolded {
 			a.foldPool(f, h)
@@ -45,11 +52,7 @@ func (a *stepWriter) foldable() *folding {
 			f.moves[i] = true
 		}
 	}
-	for _, fee := range a.MessageFees() {
-		if fee.Transfer > 0 {
-			f.transfers[fee.Transfer-1] = true
-		}
-	}
+	a.foldMessageFees(f, fees)
 	return f
 }
 

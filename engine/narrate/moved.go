@@ -18,6 +18,7 @@ type movement struct {
 	key      flow.TokenKey
 	amount   *big.Int // what the losers lost, or the gainers gained where nobody lost
 	from, to []common.Address
+	only     flow.TokenKey // what moved of a collection, where that is one key
 }
 
 // maxPassed bounds the accounts whose movements are added up.
@@ -39,7 +40,10 @@ func (a *headlineWriter) movements() (list []movement) {
 		if !ok {
 			i = len(list)
 			index[key] = i
-			list = append(list, movement{key: key, amount: new(big.Int)})
+			list = append(list, movement{key: key, amount: new(big.Int), only: l.Key})
+		}
+		if list[i].only != l.Key {
+			list[i].only = flow.TokenKey{}
 		}
 		return &list[i]
 	}
@@ -202,6 +206,9 @@ func (a *headlineWriter) sayMovement(p *movement) string {
 		what = api.Thousands(p.amount.String()) + " NFTs of " + a.Symbol(p.key.Token)
 		if p.amount.Cmp(big.NewInt(1)) == 0 {
 			what = "an NFT of " + a.Symbol(p.key.Token)
+		}
+		if isRange(p.only) {
+			what = a.Amount(p.only, p.amount)
 		}
 	}
 	switch {

@@ -77,7 +77,6 @@ func (a *stepWriter) narrate() *narrative {
 	steps = append(steps, a.costSteps(before)...)
 	steps = append(steps, a.messageFeeSteps(before)...)
 	steps = append(steps, a.transferSteps(folded)...)
-	steps = append(steps, a.batchSteps()...)
 	steps = append(steps, a.hitSteps(folded)...)
 	steps = append(steps, a.grantSteps()...)
 	steps = append(steps, a.aggregateSteps(a.v.Deciding)...)
@@ -137,7 +136,7 @@ func (a *stepWriter) opening() string {
 		s = who + " tried to call " + a.functionOf(a.RootFrame()) + " of " + a.Who(*a.Tx.To)
 	}
 	if a.Tx.Value.Sign() > 0 {
-		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
+		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value) + a.valueTail()
 	}
 	switch a.ActorKind {
 	case facts.ActorUserOp:
@@ -174,6 +173,11 @@ func (a *stepWriter) moveSteps(before []int, folded *folding) (steps []step) {
 		at := 0
 		if m.Frame > 0 && m.Frame < len(before) {
 			at = 2 * before[m.Frame]
+		}
+		if rest := folded.rests[i]; rest != nil {
+			part := *m
+			part.Amount = rest
+			m = &part
 		}
 		about := Detail{Kind: KindTransfer, Actor: &m.From, Amounts: []verdict.Amount{{N: m.Amount}}}
 		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, about: about, text: func() string { return a.saySent(m) + "." }})
@@ -217,7 +221,10 @@ func (a Words) sayMove(t *flow.Transfer) string {
 	key := facts.TransferKey(t)
 	what := a.Amount(key, t.Amount)
 	_, scaled := a.Decimals(t.Token)
-	zero := common.Address{}
+	zero, was := common.Address{}, "was"
+	if t.Last != nil {
+		was = "were"
+	}
 	wrap := t.Wrap || a.WrappedNative(t.Token)
 	switch {
 	case wrap && t.From == zero:
@@ -227,9 +234,9 @@ func (a Words) sayMove(t *flow.Transfer) string {
 	case t.From == zero && !scaled && !key.NFT && key.ID == "": // so many base units
 		return what + " were minted to " + a.Who(t.To)
 	case t.From == zero:
-		return what + " was minted to " + a.Who(t.To)
+		return what + " " + was + " minted to " + a.Who(t.To)
 	case t.To == zero:
-		return a.sayBurn(t, what, "was")
+		return a.sayBurn(t, what, was)
 	}
 	return a.Who(t.From) + " sent " + what + " to " + a.Who(t.To)
 }

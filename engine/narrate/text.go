@@ -188,8 +188,11 @@ func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 	n = new(big.Int).Abs(n)
 	symbol := a.Symbol(key.Token)
 	switch {
-	case key.NFT && a.Flow != nil && a.Flow.Undecided[key.Token]:
+	case key.NFT && !isRange(key) && a.Flow != nil && a.Flow.Undecided[key.Token]:
 		return "token " + clip(key.ID) + " of " + symbol
+	case key.NFT && isRange(key):
+		first, last, _ := key.Range()
+		return api.Thousands(n.String()) + " NFTs of " + symbol + " (" + clip(first) + " … " + clip(last) + ")"
 	case key.NFT:
 		return "NFT " + clip(key.ID) + " of " + symbol
 	case key.ID != "":
@@ -203,6 +206,12 @@ func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 		return api.Thousands(n.String()) + " wei"
 	}
 	return Decimal(n, d) + " " + symbol
+}
+
+// isRange reports whether a key names a range of NFTs that one event moved.
+func isRange(key flow.TokenKey) bool {
+	_, _, ok := key.Range()
+	return ok
 }
 
 // gwei is the amount of native coin below which it is counted in wei.
@@ -316,7 +325,7 @@ func (a Words) legs(list []facts.Leg) string {
 // oneCollection reports whether all legs are single NFTs of one contract.
 func oneCollection(list []facts.Leg) bool {
 	for i := range list {
-		if !list[i].Key.NFT || list[i].Key.Token != list[0].Key.Token {
+		if !list[i].Key.NFT || isRange(list[i].Key) || list[i].Key.Token != list[0].Key.Token {
 			return false
 		}
 	}

@@ -77,8 +77,6 @@ func readers(a *facts.Case, line func(string, any)) {
 	found(line, "BackAndForth", ok, back)
 	token, ok := a.MadeOrBurnt()
 	found(line, "MadeOrBurnt", ok, token)
-	first, last, to, ok := a.BatchMinted()
-	found(line, "BatchMinted", ok, first, last, to)
 	pool, ok := a.JustInTime()
 	found(line, "JustInTime", ok, pool)
 	line("is", map[string]bool{

@@ -251,7 +251,7 @@ func (ix *Index) money() {
 	}
 	for i := range f.Transfers {
 		t := &f.Transfers[i]
-		ix.integer(t.ID, t.Amount)
+		ix.integer(t.ID, t.Last, t.Amount)
 		if t.ID != nil {
 			ix.byID[t.Token] = true
 		}

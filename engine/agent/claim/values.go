@@ -195,7 +195,7 @@ func (ix *Index) refTransfer(args []string) (value, error) {
 			v.n.Add(v.n, t.Amount)
 			v.token = &t.Token
 			if t.ID != nil {
-				v.units = append(v.units, units{flow.TokenKey{Token: t.Token, ID: t.ID.String(), NFT: t.Standard == flow.ERC721}, t.Amount})
+				v.units = append(v.units, units{t.Key(), t.Amount})
 			}
 			v.touches = []api.Addr{api.AddrOf(t.From), api.AddrOf(t.To), api.AddrOf(t.Token)}
 		}

@@ -158,10 +158,7 @@ func (s *simulation) netOf(r *replay.Result, tx *ethrpc.Transaction) map[moved]*
 		}
 	}
 	for _, t := range f.Transfers {
-		key := flow.TokenKey{Token: t.Token, NFT: t.Standard == flow.ERC721}
-		if t.ID != nil {
-			key.ID = t.ID.String()
-		}
+		key := t.Key()
 		add(t.From, key, t.Amount, -1)
 		add(t.To, key, t.Amount, 1)
 	}
