@@ -258,7 +258,8 @@ func liquidation(a *facts.Case) *Opinion {
 	return o
 }
 
-// ownLiquidation reports whether a liquidation event names one account as liquidator and borrower.
+// ownLiquidation reports whether a liquidation event names one account as liquidator and borrower, or
+// the actor as the borrower: a contract that closes positions liquidated it for its owner.
 func ownLiquidation(a *facts.Case, h *facts.Match) bool {
 	if h.Rule == nil || h.Log == facts.NoLog {
 		return false
@@ -266,7 +267,7 @@ func ownLiquidation(a *facts.Case, h *facts.Match) bool {
 	l := a.EventOf(h)
 	liquidator, known := h.Rule.Address(l, "liquidator")
 	borrower, ok := h.Rule.Address(l, "borrower")
-	return known && ok && liquidator == borrower
+	return ok && (known && liquidator == borrower || facts.Contains(a.Actors, borrower))
 }
 
 // governance: proposals, votes and timelocks. Delegating votes in passing, while

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/facts"
+	"txlens/engine/flow"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -94,7 +95,24 @@ func exchange(a *facts.Case) *Opinion {
 		a.CalledRouter() {
 		return &Opinion{Act: facts.ActSwap, Matches: swaps, doubt: verdict.SwapSidesUnseen}
 	}
+	if soldForCoin(a, swaps) {
+		return &Opinion{Act: facts.ActSwap, Matches: swaps, doubt: verdict.SwapSidesUnseen}
+	}
 	return nil
+}
+
+// soldForCoin reports whether the actor gave a token to a pool that swapped it, and wrapped coin was
+// unwrapped for it afterwards. Without a trace nothing shows who got that coin.
+func soldForCoin(a *facts.Case, swaps []*facts.Match) bool {
+	if a.HasTrace() || a.Flow == nil || len(a.In) > 0 || len(facts.NotMinted(a.Out)) == 0 {
+		return false
+	}
+	sold := slices.ContainsFunc(a.Out, func(l facts.Leg) bool {
+		return !l.Native() && slices.ContainsFunc(swaps, func(h *facts.Match) bool { return h.Emitter == l.Counterparty })
+	})
+	return sold && slices.ContainsFunc(a.Flow.Transfers, func(t flow.Transfer) bool {
+		return t.To == (common.Address{}) && t.From != a.Actor && t.Log > swaps[0].Log && a.WrappedNative(t.Token)
+	})
 }
 
 // askedSwap: the actor asked a router or an aggregator for a trade, or signed an order, and gave

@@ -19,7 +19,10 @@ func similarSteps(steps []step) []step {
 	nft := first.Standard == flow.ERC721
 	for i := 1; i < len(steps); i++ {
 		t := steps[i].move
-		if t == nil || t.Last != nil || first.Last != nil || t.Token != first.Token || t.From != first.From || t.Standard != first.Standard || t.Wrap != first.Wrap ||
+		if t == nil || t.Last != nil || first.Last != nil {
+			return steps[:i]
+		}
+		if t.Token != first.Token || t.From != first.From || t.Standard != first.Standard || t.Wrap != first.Wrap ||
 			nft && t.To != first.To || !nft && (t.ID != nil || first.ID != nil || t.Amount.Cmp(first.Amount) != 0) {
 			return steps[:i]
 		}

@@ -1734,7 +1734,7 @@ export interface components {
             rawSignedAmount: string;
             /** @description Contract of the token; the zero address for the native coin. */
             tokenAddress: components["schemas"]["EvmAddress"];
-            /** @description Id of the token, or null. */
+            /** @description Id of the token, or null; FIRST-LAST of a range of NFTs that one event moved (ERC-2309). */
             tokenId: null | string;
             /** @description Symbol; empty when not known. */
             tokenSymbol: string;
@@ -1753,7 +1753,7 @@ export interface components {
             to: components["schemas"]["EvmAddress"];
             /** @description Contract of the token. */
             tokenAddress: components["schemas"]["EvmAddress"];
-            /** @description Id of the token, where it has one. */
+            /** @description Id of the token, where it has one; FIRST-LAST of a range of NFTs that one event moved (ERC-2309), of which `total` is the number. */
             tokenId?: string;
             /** @description Name of the token, cleaned of characters that deceive; empty when not known. */
             tokenName: string;
