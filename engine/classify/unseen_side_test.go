@@ -50,6 +50,10 @@ func TestSoldForCoin(t *testing.T) {
 	f("coin that was not unwrapped", sold(pair), false, "swap") // somebody got it
 	f("no pool", unwrapped(sold(func(*scene.Scene) {}), unknown), false, "transfer")
 	f("coin that was unwrapped before", sold(func(s *scene.Scene) { unwrapped(s, unknown); pair(s) }), false, "transfer")
+	other := scene.New(&unknown, 0, scene.Input("act(uint256)", 1)).Transfer(scene.Usdc, scene.User, scene.Friend, 5_000_000).
+		Transfer(weth, scene.Pool1, unknown, 7)
+	pair(other)
+	f("a token that went elsewhere", unwrapped(other, unknown), false, "transfer")
 	f("with a trace", unwrapped(sold(pair), unknown), true, "transfer")
 }
 
