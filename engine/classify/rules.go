@@ -495,7 +495,7 @@ func vaultMine(a *facts.Case) *Opinion {
 
 // stakers are the protocols whose vaults stake the network's own coin or token.
 var stakers = map[string]bool{"lido": true, "rocket_pool": true, "eigenlayer": true, "beacon_deposit": true,
-	"frax_ether": true, "ether_fi": true, "kelp": true, "puffer": true, "swell": true, "stader": true}
+	"etherfi": true, "kelp": true, "puffer": true, "swell": true, "stader": true}
 
 func wrapping(a *facts.Case) *Opinion {
 	if hits := a.Find(facts.ActWrap, facts.ActUnwrap); len(hits) > 0 && a.OnlyWrap() && !asksSwap(a) {

@@ -136,19 +136,8 @@ func trustTrace(a *facts.Case, lower lowering) {
 var needsProtocol = map[api.TxType]bool{api.TypeSwap: true, api.TypeBridge: true, api.TypeStake: true,
 	api.TypeLiquidation: true, api.TypeGovernance: true}
 
-var plainActs = map[facts.Act]bool{
-	facts.ActTransfer:  true,
-	facts.ActApproval:  true,
-	facts.ActWrap:      true,
-	facts.ActUnwrap:    true,
-	facts.ActDeploy:    true,
-	facts.ActSystem:    true,
-	facts.ActBatchPost: true,
-	facts.ActStatePost: true,
-	facts.ActRelayFill: true,
-	facts.ActNote:      true,
-	facts.ActAuthorize: true,
-}
+// plainActs are the acts of type other that mean the same without a protocol.
+var plainActs = map[facts.Act]bool{facts.ActWrap: true, facts.ActUnwrap: true, facts.ActNote: true, facts.ActAuthorize: true}
 
 // unaddressed are acts that say the same whichever contract is called.
 var unaddressed = map[facts.Act]bool{facts.ActSystem: true, facts.ActBatchPost: true, facts.ActStatePost: true}

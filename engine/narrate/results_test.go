@@ -28,7 +28,9 @@ func someNames() (w Words, dollar common.Address) {
 // TestFindings: a finding keeps its facts, and each side its amounts.
 func TestFindings(t *testing.T) {
 	w, dollar := someNames()
-	amount := func(key flow.TokenKey, n int64) []verdict.Amount { return []verdict.Amount{{Key: key, N: big.NewInt(n)}} }
+	amount := func(key flow.TokenKey, n int64) []verdict.Amount {
+		return []verdict.Amount{{Key: key, N: big.NewInt(n)}}
+	}
 	in := &verdict.Finding{Facts: api.Finding{Category: "price_manipulation", Status: "confirmed", Severity: "high"},
 		Invariant: verdict.Say(verdict.AsStated, verdict.Stated("a rule")), Gained: amount(flow.TokenKey{}, 7), Lost: amount(facts.FungibleKey(dollar), 5_000000),
 		Evidence: []verdict.Evidence{{Claim: verdict.Say(verdict.AsStated, verdict.Stated("a claim"))}},

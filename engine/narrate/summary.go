@@ -552,6 +552,9 @@ func (a *headlineWriter) mintHeadline(verb string, o *classify.Opinion) string {
 	case len(a.Out) > 0 && len(a.In) > 0:
 		return verb + " " + a.legs(a.In) + " for " + a.legs(a.Out)
 	case len(a.In) > 0:
+		if traded := facts.NotMinted(a.In); len(traded) > 0 && len(traded) < len(a.In) {
+			return verb + " " + a.legs(minted(a.In)) + ", receiving " + a.legs(traded) // which was there before
+		}
 		return verb + " " + a.legs(a.In)
 	case len(a.Out) > 0 && o.OnlyCalled:
 		return a.callHeadline() // what it gave neither came into being nor ceased to be
@@ -559,4 +562,9 @@ func (a *headlineWriter) mintHeadline(verb string, o *classify.Opinion) string {
 		return verb + " " + a.partlyBurnt()
 	}
 	return verb + " tokens"
+}
+
+// minted are the legs that came into being.
+func minted(legs []facts.Leg) []facts.Leg {
+	return slices.DeleteFunc(slices.Clone(legs), func(l facts.Leg) bool { return !l.Minted })
 }
