@@ -67,7 +67,9 @@ func TestNothingMoved(t *testing.T) {
 	f("between others", made(usdc).Transfer(usdc, friend, bot, 0), "Moved nothing: 1 transfer event between others, as address poisoning makes them, left out")
 	f("two between others", made(usdc).Transfer(usdc, friend, bot, 0).Transfer(usdc, bot, friend, 0),
 		"Moved nothing: 2 transfer events between others, as address poisoning makes them, left out")
-	send := func() *scene.Scene { return scene.New(&usdc, 0, scene.Input("transfer(address,uint256)", friend, 0)).Transfer(usdc, user, friend, 0) }
+	send := func() *scene.Scene {
+		return scene.New(&usdc, 0, scene.Input("transfer(address,uint256)", friend, 0)).Transfer(usdc, user, friend, 0)
+	}
 	f("of the sender", send(), "Moved 0 USDC from 0xa11c…a11c to 0xf00d…f00d")
 	f("two of the sender", send().Transfer(usdc, user, bot, 0), "Moved 0 USDC from 0xa11c…a11c to 0xf00d…f00d, in 2 transfers")
 	f("to itself", scene.New(&user, 0, nil), "Sent 0 ETH to itself")
@@ -102,7 +104,9 @@ func TestSingleHeadlines(t *testing.T) {
 	f("liquidation", liquidation(), seized)
 	f("liquidation with a loan", liquidation().Log(scene.Pool2, "FlashLoan(address,address,address,uint256,uint8,uint256,uint16)", []any{user, usdc, 0}, user, 5_000000, 0, 9).
 		Transfer(usdc, scene.Pool2, user, 5_000000).Transfer(usdc, user, scene.Pool2, 5_000009), seized+", with a flash loan of 5 USDC from 0x9002…9002")
-	multi := func(v int64) *scene.Scene { return scene.New(&scene.Router, v, scene.Input("multicall(bytes[])", 32, 0)) }
+	multi := func(v int64) *scene.Scene {
+		return scene.New(&scene.Router, v, scene.Input("multicall(bytes[])", 32, 0))
+	}
 	f("multicall", multi(0), "Called function 0xac9650d8 of 0x4007…4007; no tokens moved")
 	f("multicall with coin", multi(7), "Called function 0xac9650d8 of 0x4007…4007 with 7 wei; no tokens moved")
 }

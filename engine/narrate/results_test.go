@@ -285,3 +285,78 @@ func TestWhyFrames(t *testing.T) {
 	f(trace.Frame{Err: "failed"}, "no revert reason available")
 	f(trace.Frame{}, "no revert reason available")
 }
+
+// TestSidesOfSandwiches: what the victims lost and the searcher gained, each where it is known.
+func TestSidesOfSandwiches(t *testing.T) {
+	names, dollar := someNames()
+	w := &headlineWriter{Words: names}
+	leg := func(n int64) *facts.Leg { return &facts.Leg{Key: facts.FungibleKey(dollar), Amount: big.NewInt(n)} }
+	f := func(s facts.Sandwich, victims int, want string) {
+		t.Helper()
+		s.Victims = make([]common.Hash, victims)
+		if got := w.bothSides(&s); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	f(facts.Sandwich{}, 1, "")
+	f(facts.Sandwich{Loss: leg(5_000000)}, 1, " (the trade got 5 USDC less)")
+	f(facts.Sandwich{Loss: leg(5_000000)}, 2, " (the trades got 5 USDC less)")
+	f(facts.Sandwich{Profit: leg(5_000000)}, 1, " (both legs gained 5 USDC before fees)")
+	f(facts.Sandwich{Profit: leg(0)}, 1, " (both legs gained 0 USDC before fees)")
+	f(facts.Sandwich{Profit: leg(-5_000000)}, 1, " (both legs lost 5 USDC there)")
+	f(facts.Sandwich{Loss: leg(4_000000), Profit: leg(5_000000)}, 1, " (the trade got 4 USDC less; both legs gained 5 USDC before fees)")
+	sandwiched := func(s *facts.Sandwich) string {
+		names.Case.Sandwich = s
+		return w.sandwiched()
+	}
+	who := names.Who(dollar)
+	for _, x := range []struct {
+		s    *facts.Sandwich
+		want string
+	}{
+		{nil, ""}, {&facts.Sandwich{Leg: true, Searcher: dollar, Loss: leg(1)}, ""}, {&facts.Sandwich{Searcher: dollar}, "; sandwiched by " + who},
+		{&facts.Sandwich{Searcher: dollar, Loss: leg(3_000000)}, "; sandwiched by " + who + ", got 3 USDC less"},
+	} {
+		if got := sandwiched(x.s); got != x.want {
+			t.Errorf("%s, want %s", got, x.want)
+		}
+	}
+}
+
+// TestCostsInHeadlines: costs of one kind between the same two are added up, what was given back is
+// taken off, and what is left of nothing is not told.
+func TestCostsInHeadlines(t *testing.T) {
+	names, dollar := someNames()
+	at := func(n byte) common.Address { return common.BytesToAddress([]byte{n}) }
+	f := func(want string, list ...facts.Cost) {
+		t.Helper()
+		names.Case.Costs = list
+		if got := (&headlineWriter{Words: names}).costTail(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	cost := func(kind facts.CostKind, payer, receiver byte, n int64) facts.Cost {
+		return facts.Cost{Kind: kind, Payer: at(payer), Receiver: at(receiver), Key: facts.FungibleKey(dollar), Amount: big.NewInt(n)}
+	}
+	one, two := names.Who(at(1)), names.Who(at(2))
+	f("")
+	f("; refunded 5 USDC for gas to "+two, cost(facts.CostRefund, 1, 2, 5_000000))
+	f("; refunded 8 USDC for gas to "+two, cost(facts.CostRefund, 1, 2, 5_000000), cost(facts.CostRefund, 1, 2, 3_000000))
+	f("; refunded 2 USDC for gas to "+two, cost(facts.CostRefund, 1, 2, 5_000000), cost(facts.CostRefund, 2, 1, 3_000000))
+	f("", cost(facts.CostRefund, 1, 2, 5_000000), cost(facts.CostRefund, 2, 1, 5_000000))
+	f("; refunded 5 USDC for gas to "+two+"; refunded 3 USDC for gas to "+names.Who(at(3)), cost(facts.CostRefund, 1, 2, 5_000000), cost(facts.CostRefund, 1, 3, 3_000000))
+	f("; refunded 5 USDC for gas to "+two+"; refunded 3 USDC for gas to "+two, cost(facts.CostRefund, 1, 2, 5_000000), cost(facts.CostRefund, 3, 2, 3_000000))
+	f("", cost(facts.CostPrefund, 1, 2, 5_000000))
+	f("", cost(facts.CostPaymaster, 1, 2, 5_000000)) // of nobody who acted
+	say := func(c facts.Cost, want string) {
+		t.Helper()
+		if got := (&stepWriter{Words: names}).sayCost(&c); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	say(cost(facts.CostRefund, 1, 2, 5_000000), one+" refunded 5 USDC for gas to "+two)
+	say(cost(facts.CostPrefund, 1, 2, 5_000000), one+" deposited 5 USDC at "+two+" for gas")
+	say(cost(facts.CostRelay, 1, 2, 5_000000), one+" paid 5 USDC for gas to "+two)
+	say(cost(facts.CostFeeToken, 1, 0, 5_000000), one+" burnt 5 USDC for gas")
+	say(cost(facts.CostFeeToken, 0, 2, 5_000000), "5 USDC was minted to "+two+" for gas")
+}
