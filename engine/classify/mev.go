@@ -27,7 +27,7 @@ func arbitrage(a *facts.Case) *Opinion {
 		}
 		pools[h.Emitter] = true
 	}
-	if len(pools) < 2 && len(swaps) < 2 || a.Has(facts.ActNFTSale, facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidate) {
+	if len(swaps) < 2 || a.Has(facts.ActNFTSale, facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidate) {
 		return nil
 	}
 	c := circle(a, *a.Tx.To, pools)

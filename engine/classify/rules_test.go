@@ -157,3 +157,42 @@ func TestQuietExchanges(t *testing.T) {
 	}
 	f("an approval", true, paid, got, "go", facts.ActApproval)
 }
+
+// TestSlippageInMulticalls: a multicall of a router is bounded by the calls it makes of itself and by the
+// payments that end it, not by what it calls otherwise.
+func TestSlippageInMulticalls(t *testing.T) {
+	router, other := common.HexToAddress("0x4007"), common.HexToAddress("0x9001")
+	call := func(signature string, words ...int64) []byte {
+		b := crypto.Keccak256([]byte(signature))[:4]
+		for _, n := range words {
+			b = append(b, common.BigToHash(big.NewInt(n)).Bytes()...)
+		}
+		return b
+	}
+	swap := func(least int64) []byte {
+		return call("swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", 5, least, 160, 1, 1, 2, 1, 2)
+	}
+	f := func(name string, risk bool, children ...*trace.Frame) {
+		t.Helper()
+		a := someCase(label.Label{})
+		a.Frame = &trace.Frame{To: router, HasTo: true, Input: call("multicall(bytes[])", 32, 0), Children: children}
+		if got := riskSlippage(a); len(got) > 0 != risk {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	of := func(kind trace.Kind, to common.Address, in []byte) *trace.Frame {
+		return &trace.Frame{Kind: kind, To: to, HasTo: true, Input: in}
+	}
+	own := func(in []byte) *trace.Frame { return of(trace.DelegateCall, router, in) }
+	f("nothing", false)
+	f("any output", true, own(swap(0)))
+	f("one unit", true, own(swap(1)))
+	f("two units", false, own(swap(2)))
+	f("a call of itself", false, of(trace.Call, router, swap(0)))
+	f("code of another", false, of(trace.DelegateCall, other, swap(0)))
+	f("one of two bounded", false, own(swap(0)), own(swap(9)))
+	f("bounded by the coin at the end", false, own(swap(0)), own(call("unwrapWETH9(uint256,address)", 9, 0)))
+	f("bounded by the tokens at the end", false, own(swap(0)), own(call("sweepToken(address,uint256,address)", 0, 9, 0)))
+	f("ended without a bound", true, own(swap(0)), own(call("sweepToken(address,uint256,address)", 9, 0, 9)))
+	f("an end alone", false, own(call("unwrapWETH9(uint256,address)", 0, 0)))
+}
