@@ -43,23 +43,6 @@ func TestMints(t *testing.T) {
 	f("an NFT, and paid for it", nft(got(), nobody, user, 7), "Minted NFT 7 of 0x0721…0721, receiving 5 USDC")
 }
 
-// TestRangesOfNFTs: an event of ERC-2309 tells of a range of NFTs, of one as of one.
-func TestRangesOfNFTs(t *testing.T) {
-	f := says(t)
-	friend, bot := scene.Friend, scene.Bot
-	add := func(s *scene.Scene, from, to common.Address, first, last int) *scene.Scene {
-		return s.Log(scene.Nft, "ConsecutiveTransfer(uint256,uint256,address,address)", []any{first, from, to}, last)
-	}
-	call := func() *scene.Scene { return scene.New(&scene.Nft, 0, scene.Input("mint(address,uint256)", friend, 5)) }
-	f("minted", add(call(), nobody, friend, 3, 12), "Minted 10 NFTs of 0x0721…0721 (3 … 12) to 0xf00d…f00d", "10 NFTs of 0x0721…0721 (3 … 12) were minted to 0xf00d…f00d.")
-	f("one minted", add(call(), nobody, friend, 3, 3), "Minted NFT 3 of 0x0721…0721 to 0xf00d…f00d", "NFT 3 of 0x0721…0721 was minted to 0xf00d…f00d.")
-	f("sent", add(call(), friend, bot, 3, 4), "Called mint of 0x0721…0721", "0xf00d…f00d sent 2 NFTs of 0x0721…0721 (3 … 4) to 0xb070…b070.")
-	f("one sent", add(call(), friend, bot, 3, 3), "Called mint of 0x0721…0721", "0xf00d…f00d sent NFT 3 of 0x0721…0721 to 0xb070…b070.")
-	f("two ranges", add(add(call(), nobody, friend, 3, 12), nobody, bot, 20, 22), "Called mint of 0x0721…0721",
-		"10 NFTs of 0x0721…0721 (3 … 12) were minted to 0xf00d…f00d.", "3 NFTs of 0x0721…0721 (20 … 22) were minted to 0xb070…b070.")
-	f("a range that ends before it begins", add(call(), nobody, friend, 12, 3), "Called mint of 0x0721…0721; no transfer event was read", "no NFTs of")
-}
-
 // TestNothingMoved: transfers of nothing, and payments of nothing.
 func TestNothingMoved(t *testing.T) {
 	f := says(t)
