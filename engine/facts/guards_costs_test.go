@@ -1,0 +1,364 @@
+package facts_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/chain"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/testkit/scene"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// logIn logs in a frame: a transfer of the tests stands at the root otherwise.
+func logIn(s *scene.Scene, in *trace.Frame) {
+	last := len(s.Root.Logs) - 1
+	x := s.Root.Logs[last]
+	s.Root.Logs = s.Root.Logs[:last]
+	x.Calls = len(in.Children)
+	in.Logs = append(in.Logs, x)
+}
+
+// outside takes the last log out of the calls: the chain itself wrote it.
+func outside(s *scene.Scene) { s.Root.Logs = s.Root.Logs[:len(s.Root.Logs)-1] }
+
+// costsOf writes the costs of a case, and what is left of its movements.
+func costsOf(a *facts.Case) string {
+	var parts []string
+	for _, c := range a.Costs {
+		parts = append(parts, fmt.Sprint(c.Kind, " ", who(c.Payer), " to ", who(c.Receiver), " ", c.Amount, " ", asset(c.Key)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// TestSponsorsRepaid: tokens that the payer of the fee took are costs; what the sender asked for is not.
+func TestSponsorsRepaid(t *testing.T) {
+	user, friend, bot, usdc := scene.User, scene.Friend, scene.Bot, scene.Usdc
+	pull := func(from, to common.Address) []byte {
+		return scene.Input("transferFrom(address,address,uint256)", from, to, 5)
+	}
+	f := func(name string, want bool, build func(s *scene.Scene), change ...func(in *facts.Input)) {
+		t.Helper()
+		s := made()
+		build(s)
+		in := s.Facts(t)
+		in.Flow.Fee.Payer = friend
+		for _, c := range change {
+			c(in)
+		}
+		text := ""
+		if want {
+			text = "sponsor user to friend 5 usdc"
+		}
+		if got := costsOf(facts.Read(in)); got != text {
+			t.Errorf("%s: %q, want %q", name, got, text)
+		}
+	}
+	by := func(from, asked, token, giver, taker common.Address) func(s *scene.Scene) {
+		return func(s *scene.Scene) {
+			x := s.Call(from, token, 0, pull(user, asked))
+			s.Transfer(usdc, giver, taker, 5)
+			logIn(s, x)
+		}
+	}
+	f("taken by the sponsor", true, by(friend, friend, usdc, user, friend))
+	f("taken by the sponsor's own call of another contract", true, by(friend, friend, scene.Vault, user, friend))
+	f("sent by a contract", false, by(scene.Router, friend, usdc, user, friend))
+	f("taken beside a payment to another", true, by(scene.Router, bot, usdc, user, friend))
+	f("of another", false, by(friend, friend, usdc, bot, friend))
+	f("to another", false, by(friend, friend, usdc, user, bot))
+	f("sent by the called contract", false, func(s *scene.Scene) { s.Transfer(usdc, user, friend, 5) })
+	loose := func(s *scene.Scene) { s.Transfer(usdc, user, friend, 5); outside(s) }
+	f("by the chain", true, loose)
+	f("by nobody knows whom", false, loose, func(in *facts.Input) { in.Tree.HasLogs = false })
+	f("by the chain, as a receipt alone says", false, loose, func(in *facts.Input) { in.Tree.Source = trace.SourceReceipt })
+	f("by the chain, no calls", false, loose, func(in *facts.Input) { in.Tree = nil })
+	taken := by(friend, friend, usdc, user, friend)
+	f("the sender paid the fee", false, taken, func(in *facts.Input) { in.Flow.Fee.Payer = user })
+	f("no fee", false, taken, func(in *facts.Input) { in.Flow.Fee.Total.SetInt64(0) })
+	f("fee not known", false, taken, func(in *facts.Input) { in.Flow.Fee.Total = nil })
+	f("a fee of one unit", true, taken, func(in *facts.Input) { in.Flow.Fee.Total.SetInt64(1) })
+	f("fee not computed", false, taken, func(in *facts.Input) { in.Flow.Fee = nil })
+	f("an NFT", false, func(s *scene.Scene) {
+		x := s.Call(friend, scene.Nft, 0, pull(user, friend))
+		nft(s, user, friend, 5)
+		logIn(s, x)
+	})
+	f("failed", false, taken, func(in *facts.Input) { in.Succeeded = false })
+	f("no receipt", false, taken, func(in *facts.Input) { in.NoReceipt = true })
+}
+
+// TestFeesInTokens: what a chain takes in a token is burnt first and minted last, or paid to its takers,
+// or stands in no call.
+func TestFeesInTokens(t *testing.T) {
+	celo, ok := chain.ByID(42220)
+	if !ok {
+		t.Fatal("Celo is not in the table")
+	}
+	user, friend, bot, usdc := scene.User, scene.Friend, scene.Bot, scene.Usdc
+	txType, taker := uint64(0), nobody
+	for n := range uint64(256) {
+		if celo.Stack.TxType(n).FeeInToken {
+			txType = n
+		}
+	}
+	for _, x := range celo.Stack.TokenFeeTakers() {
+		if x != nobody {
+			taker = x
+		}
+	}
+	if txType == 0 || taker == nobody {
+		t.Fatalf("type %d, taker %s", txType, taker)
+	}
+	f := func(name, want string, logs bool, build func(s *scene.Scene)) {
+		t.Helper()
+		s := made()
+		s.Tx.Type = txType
+		build(s)
+		tree := &trace.Tree{Source: s.Source, Root: s.Root, HasLogs: logs}
+		tree.Finish()
+		in := scene.Compose(celo, s.Tx, s.Rc, made().Facts(t).Block, tree)
+		if got := strings.ReplaceAll(costsOf(facts.Read(in)), taker.Hex(), "taker"); got != want {
+			t.Errorf("%s: %q\nwant %q", name, got, want)
+		}
+	}
+	act := func(s *scene.Scene) { s.Transfer(usdc, user, bot, 700) }
+	credits := func(token common.Address, back, part int) func(s *scene.Scene) {
+		return func(s *scene.Scene) {
+			s.Transfer(usdc, user, nobody, 50)
+			act(s)
+			s.Transfer(token, nobody, user, back).Transfer(usdc, nobody, friend, part)
+		}
+	}
+	const all = "fee token user to nobody 50 usdc; fee token nobody to user 30 usdc; fee token nobody to friend 20 usdc"
+	f("burnt and minted", all, false, credits(usdc, 30, 20))
+	f("less minted", "", false, credits(usdc, 29, 20))
+	f("more minted", "", false, credits(usdc, 31, 20))
+	f("another token minted", "", false, credits(daiToken, 30, 20))
+	f("all for one", "fee token user to nobody 50 usdc; fee token nobody to friend 50 usdc", false, credits(daiToken, 30, 50))
+	f("burnt by another", "", false, func(s *scene.Scene) {
+		s.Transfer(usdc, bot, nobody, 50)
+		act(s)
+		s.Transfer(usdc, nobody, user, 50)
+	})
+	f("sent, not burnt", "", false, func(s *scene.Scene) {
+		s.Transfer(usdc, user, friend, 50)
+		act(s)
+		s.Transfer(usdc, nobody, user, 50)
+	})
+	f("burnt later", "", false, func(s *scene.Scene) {
+		act(s)
+		s.Transfer(usdc, user, nobody, 50).Transfer(usdc, nobody, user, 50)
+	})
+	f("sent back, not minted", "", false, func(s *scene.Scene) {
+		s.Transfer(usdc, user, nobody, 50)
+		act(s)
+		s.Transfer(usdc, friend, user, 50)
+	})
+	f("a log behind", "", false, func(s *scene.Scene) {
+		s.Transfer(usdc, user, nobody, 50)
+		act(s)
+		s.Transfer(usdc, nobody, user, 50).Log(scene.Vault, "Done()", nil)
+	})
+	f("a log between", "", false, func(s *scene.Scene) {
+		s.Transfer(usdc, user, nobody, 50).Transfer(usdc, nobody, user, 30).Log(scene.Vault, "Done()", nil).Transfer(usdc, nobody, friend, 20)
+	})
+	parts := func(n int) func(s *scene.Scene) {
+		return func(s *scene.Scene) {
+			s.Transfer(usdc, user, nobody, 10*n)
+			act(s)
+			for range n {
+				s.Transfer(usdc, nobody, friend, 10)
+			}
+		}
+	}
+	f("in four parts", "fee token user to nobody 40 usdc"+strings.Repeat("; fee token nobody to friend 10 usdc", 4), false, parts(4))
+	f("in five parts", "", false, parts(5))
+	f("one burnt", "", false, func(s *scene.Scene) { s.Transfer(usdc, user, nobody, 50) })
+
+	ends := func(s *scene.Scene) {
+		s.Transfer(usdc, user, nobody, 55)
+		act(s)
+		s.Transfer(usdc, nobody, user, 30).Transfer(usdc, nobody, taker, 20)
+	}
+	f("by who takes it", "fee token user to nobody 55 usdc; fee token nobody to user 30 usdc; fee token nobody to taker 20 usdc", false, ends)
+	f("what is not right before it", "fee token user to nobody 55 usdc; fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
+		s.Transfer(usdc, user, nobody, 55).Transfer(usdc, nobody, user, 30)
+		act(s)
+		s.Transfer(usdc, nobody, taker, 20)
+	})
+	f("another token around", "fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
+		s.Transfer(daiToken, user, nobody, 55).Transfer(daiToken, nobody, user, 30).Transfer(usdc, nobody, taker, 20)
+	})
+	f("others around", "fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
+		s.Transfer(usdc, bot, nobody, 55).Transfer(usdc, nobody, bot, 30).Transfer(usdc, nobody, taker, 20)
+	})
+	f("two for who takes it", "fee token nobody to user 30 usdc; fee token nobody to taker 20 usdc; fee token taker to friend 3 usdc", false, func(s *scene.Scene) {
+		act(s)
+		s.Transfer(usdc, nobody, user, 30).Transfer(usdc, nobody, taker, 20).Transfer(usdc, taker, friend, 3)
+	})
+	f("nobody takes it", "", false, func(s *scene.Scene) {
+		s.Transfer(usdc, user, nobody, 55)
+		act(s)
+		s.Transfer(usdc, nobody, user, 30)
+	})
+
+	f("in no call", "fee token user to friend 5 usdc", true, func(s *scene.Scene) {
+		act(s)
+		s.Transfer(usdc, user, friend, 5)
+		outside(s)
+	})
+	f("in a call, whoever takes it", "", true, ends)
+	f("an NFT in no call", "", true, func(s *scene.Scene) { nft(s, user, friend, 5); outside(s) })
+	f("the coin as a token", "", true, func(s *scene.Scene) {
+		s.Transfer(*celo.Stack.NativeToken(), user, friend, 5)
+		outside(s)
+	})
+	f("a type that pays in coin", "", true, func(s *scene.Scene) {
+		s.Tx.Type = 2
+		s.Transfer(usdc, user, friend, 5)
+		outside(s)
+	})
+}
+
+// TestSafesPayBack: a Safe pays back the gas by the last call but its own transaction, to who was named or
+// sent it, in coin or in the token that was named.
+func TestSafesPayBack(t *testing.T) {
+	safe, friend, bot, usdc := scene.Vault, scene.Friend, scene.Bot, scene.Usdc
+	pay := func(to common.Address) []byte { return scene.Input("transfer(address,uint256)", to, 5) }
+	f := func(name, want string, price int, token, to common.Address, build func(s *scene.Scene)) {
+		t.Helper()
+		s := scene.New(&safe, 0, scene.Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+			friend, 0, 320, 0, 0, 0, price, token, to, 352, 0, 0))
+		s.Call(safe, friend, 0, opaque)
+		build(s)
+		if len(s.Rc.Logs) < 9 {
+			s.Log(safe, "ExecutionSuccess(bytes32,uint256)", nil, 1, 5)
+		}
+		if got := costsOf(facts.Read(s.Facts(t))); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	coin := func(to common.Address, n uint64, input []byte) func(s *scene.Scene) {
+		return func(s *scene.Scene) { s.Call(safe, to, n, input) }
+	}
+	f("coin to the sender", "refund vault to user 9 coin", 1, nobody, nobody, coin(scene.User, 9, nil))
+	f("coin to who was named", "refund vault to bot 9 coin", 1, nobody, bot, coin(bot, 9, nil))
+	f("coin to another", "", 1, nobody, bot, coin(scene.User, 9, nil))
+	f("with data", "", 1, nobody, bot, coin(bot, 9, opaque))
+	f("no price", "", 0, nobody, bot, coin(bot, 9, nil))
+	f("a token was named", "", 1, usdc, bot, coin(bot, 9, nil))
+	f("in vain", "", 1, nobody, bot, func(s *scene.Scene) { s.Call(safe, bot, 9, nil).Err = "out of gas" })
+	f("by another", "", 1, nobody, bot, func(s *scene.Scene) { s.Call(friend, bot, 9, nil) })
+	f("the last of two", "refund vault to bot 8 coin", 1, nobody, bot, func(s *scene.Scene) {
+		s.Call(safe, bot, 9, nil)
+		s.Call(safe, bot, 8, nil)
+	})
+	f("a guard's call behind", "refund vault to bot 9 coin", 1, nobody, bot, func(s *scene.Scene) {
+		s.Call(safe, bot, 9, nil)
+		s.Call(safe, friend, 0, opaque)
+	})
+	f("the Safe's own transaction", "", 1, nobody, bot, func(s *scene.Scene) {
+		s.Root.Children = nil
+		s.Call(safe, bot, 9, nil)
+	})
+	f("behind a look", "", 1, nobody, bot, func(s *scene.Scene) {
+		s.Root.Children[0].Kind = trace.StaticCall
+		s.Call(safe, bot, 9, nil)
+	})
+	token := func(at, to, from common.Address, input []byte) func(s *scene.Scene) {
+		return func(s *scene.Scene) {
+			x := s.Call(safe, at, 0, input)
+			s.Transfer(at, from, to, 5)
+			logIn(s, x)
+		}
+	}
+	f("a token", "refund vault to bot 5 usdc", 1, usdc, bot, token(usdc, bot, safe, pay(bot)))
+	f("a token behind a proxy", "refund vault to bot 5 usdc", 1, usdc, bot, func(s *scene.Scene) {
+		x := s.Call(safe, usdc, 0, pay(bot))
+		y := below(x, usdc, scene.Pool1, pay(bot), nil)
+		y.Kind = trace.DelegateCall
+		s.Transfer(usdc, safe, bot, 5)
+		logIn(s, y)
+	})
+	f("another token", "", 1, usdc, bot, token(daiToken, bot, safe, pay(bot)))
+	f("a token to another", "", 1, usdc, bot, token(usdc, scene.User, safe, pay(scene.User)))
+	f("a token of another", "", 1, usdc, bot, token(usdc, bot, friend, pay(bot)))
+	f("a token by another function", "", 1, usdc, bot, token(usdc, bot, safe, opaque))
+	f("a token, cut short", "", 1, usdc, bot, token(usdc, bot, safe, pay(bot)[:67]))
+	f("no Safe said so", "", 1, nobody, bot, func(s *scene.Scene) {
+		s.Call(safe, bot, 9, nil)
+		for range 9 {
+			s.Log(friend, "Done()", nil)
+		}
+	})
+	f("failed inside, and paid", "refund vault to bot 9 coin", 1, nobody, bot, func(s *scene.Scene) {
+		s.Call(safe, bot, 9, nil)
+		for range 8 {
+			s.Log(friend, "Done()", nil)
+		}
+		s.Log(safe, "ExecutionFailure(bytes32,uint256)", nil, 1, 5)
+	})
+}
+
+// TestCallsBrought: whose signed call a relayer brought: the account behind the calldata whose signature
+// was checked before.
+func TestCallsBrought(t *testing.T) {
+	bot, vault := scene.Bot, scene.Vault
+	call := scene.Input("stake(uint256)", 5)
+	f := func(name string, want bool, input []byte, checks func(s *scene.Scene), change func(x *trace.Frame)) {
+		t.Helper()
+		s := made()
+		checks(s)
+		x := s.Call(scene.Router, vault, 0, input)
+		if change != nil {
+			change(x)
+		}
+		a := facts.Read(s.Facts(t))
+		if got := a.ActorKind == facts.ActorRelayed && a.Actor == bot && a.Entry == vault && a.Ordered != nil && slices.Equal(a.Ordered.Input, call); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	recovers := func(output []byte) func(s *scene.Scene) {
+		return func(s *scene.Scene) {
+			x := s.Call(scene.Router, common.BytesToAddress([]byte{1}), 0, make([]byte, 128))
+			x.Kind, x.Output = trace.StaticCall, output
+		}
+	}
+	w := scene.Word(bot)
+	signed := recovers(w[:])
+	brought := slices.Concat(call, bot[:])
+	f("brought", true, brought, signed, nil)
+	f("nobody's signature", false, brought, func(*scene.Scene) {}, nil)
+	f("no account", false, brought, recovers(make([]byte, 31)), nil)
+	f("another's signature", false, slices.Concat(call, scene.Friend[:]), signed, nil)
+	f("a check that failed", false, brought, func(s *scene.Scene) {
+		signed(s)
+		s.Root.Children[0].Err = "out of gas"
+	}, nil)
+	f("a check by a call", true, brought, func(s *scene.Scene) {
+		signed(s)
+		s.Root.Children[0].Kind = trace.Call
+	}, nil)
+	f("a look", false, brought, signed, func(x *trace.Frame) { x.Kind = trace.StaticCall })
+	f("in vain", true, brought, signed, func(x *trace.Frame) { x.Err = "execution reverted" })
+	f("undone", false, opaque, func(s *scene.Scene) {
+		signed(s)
+		up := s.Call(scene.Router, scene.Friend, 0, opaque)
+		up.Err = "execution reverted"
+		below(up, scene.Friend, vault, brought, nil)
+	}, nil)
+	f("a byte more", false, slices.Concat(call, []byte{0}, bot[:]), signed, nil)
+	f("collector", true, slices.Concat(call, scene.Friend[:], bot[:]), signed, nil)
+	f("collector, token and amount", true, slices.Concat(call, make([]byte, 72), bot[:]), signed, nil)
+	valid := scene.Input("isValidSignature(bytes32,bytes)", 1, 64, 0)
+	asked := func(answer []byte) func(s *scene.Scene) {
+		return func(s *scene.Scene) { s.Call(scene.Router, bot, 0, valid).Output = answer }
+	}
+	f("a contract signs", true, brought, asked(valid[:4]), nil)
+	f("a contract refuses", false, brought, asked(make([]byte, 32)), nil)
+}
