@@ -35,3 +35,6 @@ func (r *Report) Matches() (out []string) {
 	}
 	return out
 }
+
+// Initialiser reports whether the name of a function says that it sets a contract up.
+var Initialiser = initialiser

@@ -61,6 +61,7 @@ func TestNothingCleanUnseen(t *testing.T) {
 	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Other(address,address,address,uint256,uint256)", []string{"sender", "sender", "sender"}, 1, 1)))
 	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Deposit(address,address,uint256,uint256)", []string{"sender", "sender"}, 1)))
 	f("share_price_fell", verdict.NotChecked, attackBy(enter(10000, 0), leave(9000, 10000)))
+	f("share_price_fell", verdict.NotChecked, attackBy(enter(0, 0), leave(9000, 10000)))
 	f("share_price_fell", verdict.NotChecked, attackBy(enter(10000, 10000), leave(9000, 0)))
 	f("share_price_fell", verdict.NotChecked, attackBy(enter(10000, 10000)))
 	f("share_price_fell", verdict.Clean, attackBy(enter(10000, 10000), leave(10000, 10000)))

@@ -127,6 +127,7 @@ func TestInflatedShares(t *testing.T) {
 	const robbed = "share_inflation confirmed high: lost alice; faulty vault; gained sender tool"
 	own, gift := buys("tool", "tool", 100, 1), pay("dai", "vault", 1000)
 	f(robbed, own, gift, later("alice", 500, 0), leaves(1600))
+	f("", buys("tool", "tool", 100, 0), gift, later("alice", 500, 0), leaves(1600)) // it bought none itself
 	f("", own, gift, later("alice", 500, 0), leaves(1100)) // no more than it put in
 	f(robbed, own, gift, later("alice", 500, 0), leaves(1101))
 	f("", own, later("alice", 500, 0), leaves(600))                           // no gift

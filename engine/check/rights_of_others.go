@@ -291,8 +291,7 @@ func (l *inspection) grantedApproval() []match {
 	h := match{grade: decisive, category: api.AccessControl}
 	lost := false
 	for i, x := range l.f.Tree.Frames {
-		if x.Kind != trace.Call || !l.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || l.f.InAttackerCluster(x.From) ||
-			l.f.Created(x.From) {
+		if x.Kind != trace.Call || !l.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || l.f.Created(x.From) {
 			continue
 		}
 		d := l.f.ExternalCallAt(i)

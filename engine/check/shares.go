@@ -93,7 +93,7 @@ func (l *inspection) shareInflation() (out []verdict.Finding) {
 	list := l.purchases()
 	for i := range list {
 		own := &list[i]
-		if !l.party(own.by) || own.shares.Sign() == 0 || l.party(own.vault) {
+		if !l.party(own.by) || l.party(own.vault) {
 			continue
 		}
 		gift := l.gift(own)

@@ -65,3 +65,15 @@ func TestTakenWithoutMovement(t *testing.T) {
 	f(false, adminSlot, "owner", "tool", "setAdmin_1(address)")
 	f(false, codeSlot, "zero", "new code", "upgrade_1(address)", "open") // the first code
 }
+
+// TestNamesOfInitialisers: what initialises a contract by its name, and what only begins so.
+func TestNamesOfInitialisers(t *testing.T) {
+	for name, want := range map[string]bool{
+		"initialize": true, "init": true, "initWallet": true, "__Ownable_init": false, "_initialize": true, "Initialize": true,
+		"initiateWithdrawal": false, "initiate": false, "reinitialize": false, "": false,
+	} {
+		if check.Initialiser(name) != want {
+			t.Errorf("%q: %v, want %v", name, !want, want)
+		}
+	}
+}
