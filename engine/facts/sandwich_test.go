@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"math/big"
 	"testing"
 
@@ -30,7 +31,10 @@ var (
 )
 
 // pair is a Uniswap v2 pair of coinA and coinB.
-type pair struct{ r0, r1 *big.Int }
+type pair struct {
+	r0, r1 *big.Int
+	fee    int64 // in hundredths of a percent; 0: that of Uniswap
+}
 
 // swap trades an amount of coinA (up) or coinB and returns what came out, and the receipt.
 func (p *pair) swap(hash common.Hash, up bool, in *big.Int) (*big.Int, *ethrpc.Receipt) {
@@ -38,10 +42,10 @@ func (p *pair) swap(hash common.Hash, up bool, in *big.Int) (*big.Int, *ethrpc.R
 	if !up {
 		rin, rout, paid, got = p.r1, p.r0, coinB, coinA
 	}
-	// x y = k with 0.3 % of the input kept.
-	fed := new(big.Int).Mul(in, big.NewInt(997))
+	// x y = k with the fee kept of the input.
+	fed := new(big.Int).Mul(in, big.NewInt(10_000-cmp.Or(p.fee, 30)))
 	out := new(big.Int).Mul(fed, rout)
-	out.Quo(out, fed.Add(fed, new(big.Int).Mul(rin, big.NewInt(1000))))
+	out.Quo(out, fed.Add(fed, new(big.Int).Mul(rin, big.NewInt(10_000))))
 	rin.Add(rin, in)
 	rout.Sub(rout, out)
 	none := new(big.Int)
@@ -87,7 +91,7 @@ func weighed(hash common.Hash, leg bool, list []*ethrpc.Receipt) *Sandwich {
 // directions, seen from each of the transactions.
 func TestSandwichOfPair(t *testing.T) {
 	for _, up := range []bool{true, false} {
-		p, alone := &pair{tokens(1000), tokens(3_000_000)}, &pair{tokens(1000), tokens(3_000_000)}
+		p, alone := &pair{r0: tokens(1000), r1: tokens(3_000_000)}, &pair{r0: tokens(1000), r1: tokens(3_000_000)}
 		first, second := tokens(10), tokens(4)
 		spent := tokens(25)
 		if !up {
@@ -130,7 +134,7 @@ func TestSandwichOfPair(t *testing.T) {
 func TestSandwichNotTold(t *testing.T) {
 	f := func(what string, profit, loss bool, change func(list []*ethrpc.Receipt)) {
 		t.Helper()
-		p := &pair{tokens(1000), tokens(3_000_000)}
+		p := &pair{r0: tokens(1000), r1: tokens(3_000_000)}
 		bought, front := p.swap(frontTx, true, tokens(25))
 		_, victim := p.swap(victimTx, true, tokens(10))
 		_, other := p.swap(secondTx, true, tokens(4))
@@ -255,4 +259,45 @@ func TestSwapAssets(t *testing.T) {
 	f(none, none, moved(token, user, pool, 6), moved(token, pool, user, 5))
 	f(none, token, moved(evmsig.NativeLogger, user, pool, 5), moved(token, pool, user, 7))
 	f(token, none, moved(token, user, pool, 5), moved(evmsig.NativeLogger, pool, user, 7))
+}
+
+// TestFeesOfPairs: what victims lost is told of pairs with a fee that a fork of Uniswap v2 is known to
+// take, and with that fee; of others nothing is told.
+func TestFeesOfPairs(t *testing.T) {
+	f := func(fee int64, want bool) {
+		t.Helper()
+		p, alone := &pair{tokens(1000), tokens(3_000_000), fee}, &pair{tokens(1000), tokens(3_000_000), fee}
+		bought, front := p.swap(frontTx, true, tokens(25))
+		got1, victim := p.swap(victimTx, true, tokens(10))
+		got2, other := p.swap(secondTx, true, tokens(4))
+		_, closing := p.swap(backTx, false, bought)
+		would1, _ := alone.swap(victimTx, true, tokens(10))
+		would2, _ := alone.swap(secondTx, true, tokens(4))
+		loss := new(big.Int).Sub(new(big.Int).Add(would1, would2), new(big.Int).Add(got1, got2))
+		w := weighed(frontTx, true, []*ethrpc.Receipt{front, victim, other, closing})
+		if got := w.Loss != nil && w.Loss.Amount.Cmp(loss) == 0; got != want || !want && w.Loss != nil {
+			t.Errorf("fee %d: loss %v, want %v: %v", fee, w.Loss, loss, want)
+		}
+	}
+	for _, fee := range []int64{30, 25, 20, 100, 10} {
+		f(fee, true)
+	}
+	f(50, false)
+	f(31, false)
+	f(1, false)
+}
+
+// TestNear: prices a millionth apart are not the same.
+func TestNear(t *testing.T) {
+	f := func(x, y int64, want bool) {
+		t.Helper()
+		if got := near(big.NewInt(x), big.NewInt(y)); got != want {
+			t.Errorf("%d and %d: %v", x, y, got)
+		}
+	}
+	f(1_000_000_000, 1_000_000_000, true)
+	f(1_000_000_999, 1_000_000_000, true)
+	f(1_000_001_000, 1_000_000_000, false)
+	f(999_999_001, 1_000_000_000, true)
+	f(999_999_000, 1_000_000_000, false)
 }

@@ -1,0 +1,253 @@
+package facts_test
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/api"
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+	"txlens/testkit/scene"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// TestL1Blocks: the number of the block below, in each form of the system transaction of a rollup.
+func TestL1Blocks(t *testing.T) {
+	f := func(name string, want uint64, input []byte) {
+		t.Helper()
+		if n, ok := facts.L1Block(input); n != want || ok != (want > 0) {
+			t.Errorf("%s: %d, %v, want %d", name, n, ok, want)
+		}
+	}
+	words := scene.Input("setL1BlockValues(uint64,uint64,uint256,bytes32,uint64,bytes32,uint256,uint256)", 700, 5)
+	f("words", 700, words)
+	f("words, cut short", 0, words[:35])
+	f("words, no number", 0, scene.Input("setL1BlockValues(uint64,uint64,uint256,bytes32,uint64,bytes32,uint256,uint256)", -1))
+	for _, name := range []string{"setL1BlockValuesEcotone()", "setL1BlockValuesIsthmus()"} {
+		packed := append(append(scene.Input(name), make([]byte, 24)...), 0, 0, 0, 0, 0, 0, 2, 188)
+		f(name, 700, packed)
+		f(name+", with more", 700, append(slices.Clone(packed), 9, 9))
+		f(name+", cut short", 0, packed[:35])
+	}
+	f("another function", 0, scene.Input("setValues(uint64)", 700))
+	f("nothing", 0, nil)
+}
+
+// TestLoansByCallback: a lender without an event shows by the callback what it lent.
+func TestLoansByCallback(t *testing.T) {
+	bot, vault, usdc := scene.Bot, scene.Vault, scene.Usdc
+	f := func(name string, want bool, input []byte, change func(x *trace.Frame)) {
+		t.Helper()
+		s := made().Transfer(usdc, vault, bot, 500).Transfer(usdc, bot, vault, 503)
+		x := s.Call(vault, bot, 0, input)
+		if change != nil {
+			change(x)
+		}
+		loans := facts.Read(s.Facts(t)).Loans()
+		if got := len(loans) == 1 && loans[0].Lender == vault && loans[0].Borrower == bot && loans[0].Amount.Int64() == 500 && loans[0].Fee.Int64() == 3; got != want || !want && len(loans) > 0 {
+			t.Errorf("%s: %+v, want %v", name, loans, want)
+		}
+	}
+	dodo := func(name string, base, quote int) []byte {
+		return scene.Input(name+"(address,uint256,uint256,bytes)", bot, base, quote, 128, 0)
+	}
+	for _, name := range []string{"DPPFlashLoanCall", "DVMFlashLoanCall"} {
+		f(name+", base", true, dodo(name, 500, 0), nil)
+		f(name+", quote", true, dodo(name, 0, 500), nil)
+		f(name+", another amount", false, dodo(name, 0, 501), nil)
+	}
+	mint := scene.Input("onFlashLoan(address,address,uint256,uint256,bytes)", bot, usdc, 500, 3, 160, 0)
+	f("EIP-3156", true, mint, nil)
+	f("EIP-3156, another token", false, scene.Input("onFlashLoan(address,address,uint256,uint256,bytes)", bot, daiToken, 500, 3, 160, 0), nil)
+	f("Aave", true, scene.Input("executeOperation(address,uint256,uint256,address,bytes)", usdc, 500, 3, bot, 160, 0), nil)
+	f("Aave, another token", false, scene.Input("executeOperation(address,uint256,uint256,address,bytes)", daiToken, 500, 3, bot, 160, 0), nil)
+	f("Morpho", true, scene.Input("onMorphoFlashLoan(uint256,bytes)", 500, 64, 0), nil)
+	f("to look", false, mint, func(x *trace.Frame) { x.Kind = trace.StaticCall })
+	f("in vain", false, mint, func(x *trace.Frame) { x.Err = "execution reverted" })
+	f("another function", false, opaque, nil)
+	f("no function", false, []byte{1, 2, 3}, nil)
+}
+
+// TestBoundsRead: what a position may be worth, in thousandths of a dollar, and what is next to nothing.
+func TestBoundsRead(t *testing.T) {
+	dollar := common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48") // USDC of the lists
+	l := facts.Read(made().Facts(t)).Layout()
+	f := func(name string, key facts.Key, n, low, high int64, want bool) {
+		t.Helper()
+		x, y, ok := l.Bounds(facts.Position{Key: key, Amount: big.NewInt(n)})
+		if ok != want || ok && (x.Int64() != low || y.Int64() != high) {
+			t.Errorf("%s: %v to %v, %v", name, x, y, ok)
+		}
+	}
+	f("a stablecoin", facts.Key{Token: dollar}, 2_500_000, 2500, 2500, true)
+	f("a part of a thousandth", facts.Key{Token: dollar}, 999, 0, 0, true)
+	f("coin", facts.Key{}, 1_000_000_000_000_000_000, 80_000, 6_000_000, true)
+	f("another token", facts.Key{Token: daiToken}, 5, 0, 0, false)
+	f("an item", facts.Key{Token: dollar, ID: "7"}, 1, 0, 0, false)
+	f("an NFT", facts.Key{Token: dollar, NFT: true}, 1, 0, 0, false)
+
+	lost := func(paid int) bool {
+		s := scene.New(&scene.Bot, 0, opaque)
+		x := s.Call(scene.Bot, scene.Vault, 0, opaque)
+		s.Transfer(dollar, scene.Vault, scene.Bot, 80_000_000)
+		logIn(s, x)
+		s.Call(scene.Bot, scene.Vault, uint64(paid), nil)
+		return facts.Read(s.Facts(t)).Layout().Loses(scene.Vault) != nil
+	}
+	// 0.8 dollars at 6,000 dollars for a coin.
+	if !lost(133_000_000_000_000) || lost(134_000_000_000_000) {
+		t.Error("one percent of what was lost")
+	}
+}
+
+// TestMovesLaidOut: the order of movements, their assets and their frames; minting and burning of the
+// wrapped coin is an exchange with the wrapper.
+func TestMovesLaidOut(t *testing.T) {
+	bot, vault, weth, usdc := scene.Bot, scene.Vault, scene.Weth, scene.Usdc
+	read := func(l *facts.Layout) string {
+		var parts []string
+		for _, m := range l.Moves {
+			parts = append(parts, fmt.Sprint(who(m.From), " ", who(m.To), " ", m.Amount, " ", asset(m.Key), " ", asset(m.Asset()), " f", m.Frame, " l", m.Log, " c", m.ExternalCall))
+		}
+		return strings.Join(parts, "; ")
+	}
+	f := laid(t, read)
+	f("wrapped coin", "vault bot 5 coin weth f1 l0 c0", func(s *scene.Scene) {
+		x := s.Call(bot, vault, 0, opaque)
+		s.Transfer(weth, vault, bot, 5)
+		logIn(s, x)
+	})
+	f("wrapped", "bot weth 700 coin coin f1 l-1 c0; weth bot 700 coin weth f1 l0 c0", func(s *scene.Scene) {
+		x := s.Call(bot, weth, 700, scene.Input("deposit()"))
+		s.Log(weth, "Deposit(address,uint256)", []any{bot}, 700)
+		logIn(s, x)
+	})
+	f("unwrapped", "bot weth 700 coin weth f1 l0 c0; weth bot 700 coin coin f2 l-1 c0", func(s *scene.Scene) {
+		x := s.Call(bot, weth, 0, scene.Input("withdraw(uint256)", 700))
+		s.Log(weth, "Withdrawal(address,uint256)", []any{bot}, 700)
+		logIn(s, x)
+		below(x, weth, bot, nil, nil).Value.SetUint64(700)
+	})
+	f("minted", "nobody bot 5 share share f1 l0 c0", func(s *scene.Scene) {
+		x := s.Call(bot, vault, 0, opaque)
+		s.Transfer(share, nobody, bot, 5)
+		logIn(s, x)
+	})
+	f("an NFT", "vault bot 1 nft 7 nft 7 f1 l0 c0", func(s *scene.Scene) {
+		x := s.Call(bot, vault, 0, opaque)
+		nft(s, vault, bot, 7)
+		logIn(s, x)
+	})
+	f("of no call", "vault bot 5 usdc usdc f1 l0 c0; vault bot 7 usdc usdc f0 l1 c-1", func(s *scene.Scene) {
+		x := s.Call(bot, vault, 0, opaque)
+		s.Transfer(usdc, vault, bot, 5)
+		logIn(s, x)
+		s.Transfer(usdc, vault, bot, 7)
+		outside(s)
+	})
+	f("in order", "vault bot 1 usdc usdc f0 l0 c-1; vault bot 2 usdc usdc f1 l1 c0; vault bot 3 usdc usdc f0 l2 c-1", func(s *scene.Scene) {
+		s.Transfer(usdc, vault, bot, 1)
+		x := s.Call(bot, vault, 0, opaque)
+		s.Transfer(usdc, vault, bot, 2)
+		logIn(s, x)
+		s.Transfer(usdc, vault, bot, 3)
+	})
+
+	// Without logs the calls alone tell.
+	s := scene.New(&bot, 0, opaque)
+	s.Call(bot, vault, 0, opaque).Children = []*trace.Frame{{Kind: trace.Call, From: vault, To: usdc, HasTo: true,
+		Input: scene.Input("transfer(address,uint256)", bot, 5), Output: common.BigToHash(common.Big1).Bytes()}}
+	in := s.Facts(t)
+	bare := scene.ComposeBare(in.Chain, s.Tx, s.Rc, in.Block, in.Tree)
+	if got := read(facts.Read(bare).Layout()); got != "vault bot 5 usdc usdc f2 l-1 c0" {
+		t.Errorf("without logs: %q", got)
+	}
+}
+
+// TestReceiptsOfProtocols: the receipts of these protocols count the base units of the asset itself, and
+// the shares of pools of these have eighteen decimals.
+func TestReceiptsOfProtocols(t *testing.T) {
+	user, vault, pool, usdc := scene.User, scene.Vault, scene.Pool1, scene.Usdc
+	decimals := func(slug string, s *scene.Scene) int {
+		n, ok := facts.Read(s.Known(share, "Receipt", "token", slug).Facts(t)).Decimals(share)
+		if !ok {
+			return -1
+		}
+		return n
+	}
+	receipt := func() *scene.Scene {
+		return made().Transfer(usdc, user, vault, 1_000_000).Transfer(share, nobody, user, 1_000_000)
+	}
+	for _, slug := range []string{"aave_v1", "aave_v2", "aave_v3", "spark", "giveth", "cow", "monerium", "aave", "fluence", "convex", "aura", "lido"} {
+		if n := decimals(slug, receipt()); n != 6 {
+			t.Errorf("receipt of %s: %d decimals", slug, n)
+		}
+	}
+	joins := func() *scene.Scene {
+		return made().Transfer(usdc, user, pool, 300).Transfer(share, nobody, user, 123_456_789).Log(pool, "Mint(address,uint256,uint256)", []any{user}, 300, 500)
+	}
+	for _, slug := range []string{"uniswap_v2", "sushiswap", "pancakeswap_v2", "quickswap", "velodrome", "aerodrome", "balancer_v1", "balancer_v2",
+		"balancer_v3", "curve", "hop", "solidly"} {
+		if n := decimals(slug, joins()); n != 18 {
+			t.Errorf("share of %s: %d decimals", slug, n)
+		}
+	}
+	if n := decimals("compound_v2", receipt()); n != -1 {
+		t.Errorf("another receipt: %d decimals", n)
+	}
+	if n := decimals("compound_v2", joins()); n != -1 {
+		t.Errorf("another share: %d decimals", n)
+	}
+}
+
+// TestAbbreviations: an address whose short form another of the transaction has is written longer,
+// wherever the other stands.
+func TestAbbreviations(t *testing.T) {
+	one := scene.Addr(0xabcd)
+	other := one
+	other[10] = 7
+	f := func(name string, want bool, s *scene.Scene, change ...func(in *facts.Input)) {
+		t.Helper()
+		in := s.Facts(t)
+		for _, c := range change {
+			c(in)
+		}
+		if got := facts.Read(in).Abbreviate(one) != api.AddrOf(one).Short(); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	called := made()
+	called.Call(scene.Router, one, 0, nil)
+	f("alone", false, called)
+	to := func(a common.Address) *scene.Scene { return scene.New(&a, 0, opaque) }
+	with := func(s *scene.Scene) *scene.Scene { s.Call(s.Root.To, other, 0, nil); return s }
+	f("a call", true, with(to(one)))
+	f("the called contract", true, with(to(one)), func(in *facts.Input) { in.Tree.Frames = in.Tree.Frames[1:] })
+	f("a log", true, to(one).Log(other, "Done()", nil))
+	f("a giver", true, to(one).Transfer(scene.Usdc, other, scene.Friend, 5), func(in *facts.Input) { in.Flow.Changes = nil })
+	f("a taker", true, to(one).Transfer(scene.Usdc, scene.Friend, other, 5), func(in *facts.Input) { in.Flow.Changes = nil })
+	f("a party", true, to(one).Log(scene.Vault, "Deposit(address,address,uint256,uint256)", []any{other, other}, 5, 5))
+	f("who changed", true, to(one), func(in *facts.Input) { in.Flow.Changes = []flow.Change{{Address: other}} })
+}
+
+// TestContractsCalled: the contract that was called for the actor, and the one that was called first.
+func TestContractsCalled(t *testing.T) {
+	f := reads(t, func(a *facts.Case) (text string) {
+		for _, x := range a.CalledContracts() {
+			text += who(x) + ";"
+		}
+		return text
+	})
+	f("a contract", made(), "router;")
+	f("none", scene.New(nil, 0, opaque), "")
+	safe := scene.Vault
+	s := scene.New(&safe, 0, scene.Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+		scene.Friend, 0, 320, 0, 0, 0, 0, 0, 0, 384, 4, common.BytesToHash(append(slices.Clone(opaque), make([]byte, 28)...)), 0))
+	s.Call(safe, scene.Friend, 0, opaque)
+	f("by a Safe", s.Log(safe, "ExecutionSuccess(bytes32,uint256)", nil, 1, 5), "friend;vault;")
+}
