@@ -125,3 +125,42 @@ func TestFakeInputGuards(t *testing.T) {
 	g(1, attackBy(swap("vault", "tool", asks, asks, win)))
 	g(2, attackBy(swap("vault", "tool", asks, win), swap("bank", "tool", asks, win)))
 }
+
+// TestQuotesBefore: the price before the first event is in the storage of the pool, beside other numbers
+// in the same word.
+func TestQuotesBefore(t *testing.T) {
+	f := func(want bool, slot int64, before *big.Int, event *trace.Frame) {
+		t.Helper()
+		ev := evidenceOf(attackBy(event, call("bank", "use_1()", view("pair", "getReserves()", 5))))
+		ev.Diff = slotBefore("pair", slot, before)
+		if got := verdict.Flagged(assemble.Build(ev).Triage.Flags, verdict.PriceMoved); got != want {
+			t.Errorf("slot %d, %x: %v, want %v", slot, before, got, want)
+		}
+	}
+	pack := func(low, high int64, bits uint) *big.Int {
+		n := new(big.Int).Lsh(big.NewInt(high), bits)
+		return n.Or(n, big.NewInt(low))
+	}
+	sync := func(x, y int) *trace.Frame {
+		return emits(call("pair", "move_1()"), "Sync(uint112,uint112)", nil, x, y)
+	}
+	root := func(n int) *trace.Frame {
+		return emits(call("pair", "move_1()"), "Swap(address,address,int256,int256,uint160,uint128,int24)", []string{"a", "b"}, 1, 1, n, 1, 1)
+	}
+	reserves := pack(1000, 1000, 112)
+	f(true, 8, reserves, sync(1051, 1000))
+	f(false, 8, reserves, sync(1050, 1000))
+	f(true, 8, reserves, sync(1000, 1051))
+	f(false, 8, reserves, sync(1000, 1050))
+	stamped := new(big.Int).Or(reserves, new(big.Int).Lsh(big.NewInt(0x7fffffff), 224)) // with the time of the last trade
+	f(true, 8, stamped, sync(1051, 1000))
+	f(false, 8, stamped, sync(1050, 1000))
+	f(false, 7, reserves, sync(2000, 1000)) // another slot
+
+	f(true, 0, big.NewInt(10000), root(10250))
+	f(false, 0, big.NewInt(10000), root(10246))
+	ticked := pack(10000, 0xffffff, 160) // with the tick
+	f(true, 0, ticked, root(10250))
+	f(false, 0, ticked, root(10246))
+	f(false, 8, big.NewInt(10000), root(20000))
+}

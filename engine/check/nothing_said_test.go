@@ -56,6 +56,8 @@ func TestNothingCleanUnseen(t *testing.T) {
 	leave := func(assets, shares int) *trace.Frame {
 		return emits(call("vault", "out_1()"), "Withdraw(address,address,address,uint256,uint256)", []string{"sender", "sender", "sender"}, assets, shares)
 	}
+	f("conservation", verdict.NotApplicable, attackBy(idle))
+	f("conservation", verdict.NotChecked, attackBy(call("vault", "get_1()", pay("dai", "tool", 5)))) // nobody knows the balances
 	f("share_price_fell", verdict.NotApplicable, attackBy(idle))
 	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Other(address,address,uint256,uint256)", []string{"sender", "sender"}, 1, 1)))
 	f("share_price_fell", verdict.NotApplicable, attackBy(emits(call("vault", "in_1()"), "Other(address,address,address,uint256,uint256)", []string{"sender", "sender", "sender"}, 1, 1)))

@@ -128,7 +128,7 @@ func TestInflatedShares(t *testing.T) {
 	own, gift := buys("tool", "tool", 100, 1), pay("dai", "vault", 1000)
 	f(robbed, own, gift, later("alice", 500, 0), leaves(1600))
 	f("", buys("tool", "tool", 100, 0), gift, later("alice", 500, 0), leaves(1600)) // it bought none itself
-	f("", own, gift, later("alice", 500, 0), leaves(1100)) // no more than it put in
+	f("", own, gift, later("alice", 500, 0), leaves(1100))                          // no more than it put in
 	f(robbed, own, gift, later("alice", 500, 0), leaves(1101))
 	f("", own, later("alice", 500, 0), leaves(600))                           // no gift
 	f("", own, pay("dai", "vault", 100), later("alice", 500, 0), leaves(700)) // no more than the share cost
@@ -225,4 +225,17 @@ func TestPaidForNoShares(t *testing.T) {
 	f("precision_loss confirmed low: lost vault; faulty vault; gained sender tool", 0, 0, 0)
 	f("", 0, 0)
 	f("", 0, 0, 1)
+
+	// What the party's own contract says of itself is passed over.
+	leave := func(from string) *trace.Frame {
+		x := call(from, "withdraw(uint256)", 1, pay("dai", "tool", 500))
+		return emits(x, "Withdraw(address,address,address,uint256,uint256)", []string{"tool", "tool", "tool"}, 500, 0)
+	}
+	vault := leave("vault")
+	if found(built(attackBy(leave("tool"), vault, vault, vault)), api.PrecisionLoss, "arg(") == nil {
+		t.Error("not told after an event of the party")
+	}
+	if found(built(attackBy(leave("tool"), leave("tool"), leave("tool"))), api.PrecisionLoss, "") != nil {
+		t.Error("told of the party's own contract")
+	}
 }
