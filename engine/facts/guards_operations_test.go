@@ -1,0 +1,141 @@
+package facts_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/testkit/scene"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+var entryPoint = common.HexToAddress("0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789") // of ERC-4337
+
+// bundle is a transaction that runs one user operation: its account, its paymaster and the frames of its
+// phases.
+type bundle struct {
+	*scene.Scene
+	check, agree, run, act, told *trace.Frame
+}
+
+const operationEvent = "UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)"
+
+// operation makes a bundle. Its account is the vault, its paymaster the second pool.
+func operation() *bundle {
+	account, paymaster := scene.Vault, scene.Pool2
+	b := &bundle{Scene: scene.New(&entryPoint, 0, opaque)}
+	b.check = b.Call(entryPoint, account, 0, opaque)
+	b.agree = b.Call(entryPoint, paymaster, 0, opaque)
+	b.run = b.Call(entryPoint, entryPoint, 0, opaque)
+	b.act = below(b.run, entryPoint, account, opaque, nil)
+	b.told = below(b.run, entryPoint, paymaster, opaque, nil)
+	return b
+}
+
+// ends logs that the operation ended.
+func (b *bundle) ends(ok bool) *scene.Scene {
+	return b.Log(entryPoint, operationEvent, []any{7, scene.Vault, scene.Pool2}, 1, ok, 900, 90)
+}
+
+// TestCostsOfOperations: coin and tokens that an operation pays for its gas, in the phase that pays them.
+func TestCostsOfOperations(t *testing.T) {
+	account, paymaster, user, usdc := scene.Vault, scene.Pool2, scene.User, scene.Usdc
+	f := func(name, want string, build func(b *bundle)) {
+		t.Helper()
+		b := operation()
+		build(b)
+		got := costsOf(facts.Read(b.ends(true).Facts(t)))
+		if got = strings.ReplaceAll(got, entryPoint.Hex(), "entry"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	coin := func(in *trace.Frame, from, to common.Address, n uint64, input []byte) {
+		below(in, from, to, input, nil).Value.SetUint64(n)
+	}
+	f("nothing", "", func(*bundle) {})
+	f("filled by the account", "prefund vault to entry 9 coin", func(b *bundle) { coin(b.check, account, entryPoint, 9, nil) })
+	f("filled by the account, with data", "prefund vault to entry 9 coin", func(b *bundle) { coin(b.check, account, entryPoint, 9, opaque) })
+	f("paid to another while it is checked", "", func(b *bundle) { coin(b.check, account, scene.Friend, 9, nil) })
+	f("filled by the paymaster", "prefund pool2 to entry 9 coin", func(b *bundle) { coin(b.agree, paymaster, entryPoint, 9, opaque) })
+	f("filled by what the operation does", "", func(b *bundle) { coin(b.act, account, entryPoint, 9, nil) })
+	f("paid by what the operation does", "", func(b *bundle) { coin(b.act, account, scene.Friend, 9, nil) })
+	f("filled before", "prefund vault to entry 9 coin", func(b *bundle) { coin(b.Root, account, entryPoint, 9, nil) })
+	f("a deposit before", "", func(b *bundle) { coin(b.Root, account, entryPoint, 9, opaque) })
+	f("paid out", "payout entry to user 9 coin", func(b *bundle) { coin(b.Root, entryPoint, user, 9, nil) })
+	f("paid out, with data", "", func(b *bundle) { coin(b.Root, entryPoint, user, 9, opaque) })
+	f("paid out while it runs", "", func(b *bundle) { coin(b.run, entryPoint, user, 9, nil) })
+	f("paid out by another", "", func(b *bundle) { coin(b.Root, scene.Friend, user, 9, nil) })
+
+	tokens := func(in *trace.Frame, b *bundle, from, to common.Address) {
+		x := below(in, in.To, usdc, opaque, nil)
+		b.Transfer(usdc, from, to, 5)
+		logIn(b.Scene, x)
+	}
+	const taken = "paymaster vault to pool2 5 usdc"
+	f("taken by the paymaster", taken, func(b *bundle) { tokens(b.told, b, account, paymaster) })
+	f("taken by the paymaster for another", "paymaster vault to friend 5 usdc", func(b *bundle) { tokens(b.told, b, account, scene.Friend) })
+	f("given back", "paymaster pool2 to vault 5 usdc", func(b *bundle) { tokens(b.told, b, paymaster, account) })
+	f("taken before", taken, func(b *bundle) { tokens(b.agree, b, account, paymaster) })
+	f("sent by the operation", taken, func(b *bundle) { tokens(b.act, b, account, paymaster) })
+	f("sent by the operation to another", "", func(b *bundle) { tokens(b.act, b, account, scene.Friend) })
+	f("sent by another", "", func(b *bundle) { tokens(b.act, b, scene.Friend, paymaster) })
+	f("got by the operation", "", func(b *bundle) { tokens(b.act, b, paymaster, account) })
+	f("an NFT", "", func(b *bundle) { nft(b.Scene, account, paymaster, 5); logIn(b.Scene, b.told) })
+}
+
+// TestOperationsRead: what an operation called, how it ended, and where its failure began.
+func TestOperationsRead(t *testing.T) {
+	account, friend := scene.Vault, scene.Friend
+	execute := scene.Input("execute(address,uint256,bytes)", friend, 0, 96, 4, common.BytesToHash(append(append([]byte{}, opaque...), make([]byte, 28)...)))
+	f := func(name, want string, ok bool, build func(b *bundle)) {
+		t.Helper()
+		b := operation()
+		b.act.Input = execute
+		build(b)
+		a := facts.Read(b.ends(ok).Facts(t))
+		got := fmt.Sprint(a.ActorKind, " of ", who(a.Actor), " at ", strings.ReplaceAll(who(a.Entry), entryPoint.Hex(), "entry"), " frame ", a.FrameIndex(), " failed ", a.InnerFailed, a.ActFailed)
+		for i := range a.Undone {
+			u := &a.Undone[i]
+			got += fmt.Sprintf("; undone %s to %s %x", who(u.Account), who(u.Call.To), u.Call.Input)
+			if u.Origin != nil {
+				got += fmt.Sprint(" from ", u.Origin.Index)
+			}
+			got += " " + u.Why()
+		}
+		for i := range a.OperationList {
+			if c := a.CalledBy(&a.OperationList[i]); c != nil {
+				got += fmt.Sprintf("; called %s %x", who(c.To), c.Input)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q\nwant %q", name, got, want)
+		}
+	}
+	f("done", "user operation of vault at friend frame 5 failed false false; called friend deadbeef", true, func(b *bundle) {
+		below(b.act, account, friend, opaque, nil)
+	})
+	f("done, a look before", "user operation of vault at friend frame 6 failed false false; called friend deadbeef", true, func(b *bundle) {
+		below(b.act, account, friend, opaque, nil).Kind = trace.StaticCall
+		below(b.act, account, friend, opaque, nil)
+	})
+	f("failed below", "user operation of vault at friend frame 5 failed true true; undone vault to friend deadbeef from 6 ; called friend deadbeef", false, func(b *bundle) {
+		x := below(b.act, account, friend, opaque, nil)
+		below(x, friend, scene.Bot, opaque, nil).Err = "execution reverted"
+		x.Err, b.act.Err = "execution reverted", "execution reverted"
+		b.run.Children = b.run.Children[:1]
+	})
+	f("failed by itself", "user operation of vault at entry frame 0 failed true true; undone vault to friend deadbeef from 4 ; called friend deadbeef", false, func(b *bundle) {
+		b.act.Err = "execution reverted"
+	})
+	reason := append(scene.Input("Error(string)", 32, 2), append([]byte("no"), make([]byte, 30)...)...)
+	f("with a reason", "user operation of vault at entry frame 0 failed true true; undone vault to friend deadbeef from 4 reverted: \"no\"; called friend deadbeef", false, func(b *bundle) {
+		b.act.Err = "execution reverted"
+		b.Log(entryPoint, "UserOperationRevertReason(bytes32,address,uint256,bytes)", []any{7, account}, 1, 64, len(reason))
+		l := &b.Rc.Logs[0]
+		l.Data = append(l.Data, append(reason, make([]byte, -len(reason)&31)...)...)
+		b.Root.Logs[0].Data = l.Data
+	})
+}
