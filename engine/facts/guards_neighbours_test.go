@@ -103,6 +103,9 @@ func TestSandwichRead(t *testing.T) {
 	f("the same way again", "none", front(victim, neighbour(2, searcher, bot1, up(pool))))
 	f("a trade of its own between", "none", front(neighbour(1, searcher, bot1, up(pool)), closing))
 	f("by a router", "none", block(t, searcher, scene.Vault, nil, receipts{victim, neighbour(2, searcher, scene.Vault, down(pool))}, up(pool)))
+	listed := common.HexToAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D") // the router of Uniswap v2
+	f("closed by a router of the lists", "none", front(victim, neighbour(2, searcher, listed, down(pool))))
+	f("opened by a router of the lists", "none", back(neighbour(2, searcher, listed, up(pool)), victim))
 	f("closed by a router", "none", front(victim, neighbour(2, searcher, scene.Vault, down(pool))))
 
 	opening := neighbour(2, searcher, bot1, up(pool))
@@ -160,7 +163,7 @@ func TestWaysOfTrades(t *testing.T) {
 		log(v4, []any{8, scene.User}, 300, -500, 1, 1, 1, 1), log(v4, nil, 300, -500, 1, 1, 1, 1))
 	const balancer = "Swap(bytes32,address,address,uint256,uint256)"
 	f("in a vault", log(balancer, []any{7, usdc, daiToken}, 300, 500), log(balancer, []any{7, daiToken, usdc}, 500, 300),
-		log(balancer, []any{8, daiToken, usdc}, 500, 300), log(balancer, []any{7, daiToken, scene.Weth}, 500, 300), log(balancer, []any{7, daiToken}, 500, 300))
+		log(balancer, []any{8, daiToken, usdc}, 500, 300), log(balancer, []any{7, daiToken, scene.Weth}, 500, 300), log(balancer, []any{7, scene.Weth, daiToken}, 500, 300), log(balancer, []any{7, daiToken}, 500, 300))
 	const curve = "TokenExchange(address,int128,uint256,int128,uint256)"
 	f("by index", log(curve, []any{scene.User}, 0, 300, 1, 500), log(curve, []any{scene.User}, 1, 500, 0, 300),
 		log(curve, []any{scene.User}, 2, 500, 0, 300), log(curve, []any{scene.User}, 1, 500), log(curve, []any{scene.User}, 1, 500, 1, 300))

@@ -251,3 +251,75 @@ func TestContractsCalled(t *testing.T) {
 	s.Call(safe, scene.Friend, 0, opaque)
 	f("by a Safe", s.Log(safe, "ExecutionSuccess(bytes32,uint256)", nil, 1, 5), "friend;vault;")
 }
+
+// TestSmallReads: legs that are tokens, accounts that only gave, allowances of nothing, and events that
+// nobody knows of.
+func TestSmallReads(t *testing.T) {
+	f := func(name string, got, want bool) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	legs := facts.TokensOf([]facts.Leg{{Amount: big.NewInt(5)}, {Key: facts.FungibleKey(scene.Usdc), Amount: big.NewInt(7)}})
+	f("tokens", len(legs) == 1 && legs[0].Amount.Int64() == 7, true)
+	a := facts.Read(made().Transfer(scene.Usdc, scene.User, scene.Friend, 5).Facts(t))
+	f("gave", a.OnlyGave(scene.User), true)
+	f("got", a.OnlyGave(scene.Friend), false)
+	f("neither", a.OnlyGave(scene.Bot), false)
+	a = facts.Read(made().Transfer(scene.Usdc, scene.User, scene.Friend, 5).Transfer(daiToken, scene.Friend, scene.User, 5).Facts(t))
+	f("both", a.OnlyGave(scene.User), false)
+	f("nothing allowed", (&facts.Grant{Amount: new(big.Int)}).Nothing(), true)
+	f("something allowed", (&facts.Grant{Amount: big.NewInt(1)}).Nothing(), false)
+	f("an operator", (&facts.Grant{}).Nothing(), false)
+
+	s := made()
+	s.Call(scene.Router, scene.Usdc, 0, scene.Input("transfer(address,uint256)", scene.Friend, 5)).Output = make([]byte, 32)
+	for name, change := range map[string]func(in *facts.Input){
+		"no logs":    func(in *facts.Input) { in.NoLogs = true },
+		"no receipt": func(in *facts.Input) { in.NoReceipt = true },
+		"nothing":    func(in *facts.Input) { in.Receipt = nil },
+	} {
+		in := s.Facts(t)
+		change(in)
+		f("refused, "+name, facts.Read(in).Refuses(in.Tree.Frames[1]), false)
+	}
+	in := made().Facts(t)
+	in.Receipt = nil
+	f("grants without receipt", len(facts.Read(in).Grants()) > 0, false)
+}
+
+// TestStrippedRead: what an account lost for nothing, NFTs included.
+func TestStrippedRead(t *testing.T) {
+	bot, vault, usdc := scene.Bot, scene.Vault, scene.Usdc
+	f := func(name, want string, of common.Address, build func(s *scene.Scene, x *trace.Frame)) {
+		t.Helper()
+		s := scene.New(&bot, 0, opaque)
+		build(s, s.Call(bot, vault, 0, opaque))
+		var parts []string
+		for _, p := range facts.Read(s.Facts(t)).Layout().Stripped(of) {
+			parts = append(parts, fmt.Sprint(p.Amount, " ", asset(p.Key)))
+		}
+		if got := strings.Join(parts, "; "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	move := func(s *scene.Scene, x *trace.Frame, token, from, to common.Address, n int) {
+		s.Transfer(token, from, to, n)
+		logIn(s, x)
+	}
+	takes := func(n int) func(s *scene.Scene, x *trace.Frame) {
+		return func(s *scene.Scene, x *trace.Frame) { move(s, x, usdc, vault, bot, n) }
+	}
+	f("a token", "101 usdc", vault, takes(101))
+	f("next to nothing", "", vault, takes(100))
+	f("the party", "", bot, takes(5000))
+	f("another", "", scene.Friend, takes(5000))
+	item := func(s *scene.Scene, x *trace.Frame) { nft(s, vault, bot, 7); logIn(s, x) }
+	f("an NFT", "1 nft 7", vault, item)
+	paid := func(n int) func(s *scene.Scene, x *trace.Frame) {
+		return func(s *scene.Scene, x *trace.Frame) { item(s, x); move(s, x, daiToken, bot, vault, n) }
+	}
+	f("paid", "", vault, paid(101))
+	f("paid next to nothing", "1 nft 7", vault, paid(100))
+}
