@@ -98,11 +98,15 @@ func TestConnectionsPerAddress(t *testing.T) {
 	if a := health(t, other); a.status != 200 {
 		t.Fatalf("another address: %d", a.status)
 	}
-	first, second := from(t, url, "127.0.0.1"), from(t, url, "127.0.0.1")
-	if a, b := health(t, first), health(t, second); a.status != 200 || b.status != 200 {
-		t.Fatalf("%d, %d", a.status, b.status)
+	next := func(n int) net.Conn {
+		c := from(t, url, "127.0.0.1")
+		if a := health(t, c); a.status != 200 {
+			t.Fatalf("connection %d: %d", n, a.status)
+		}
+		idle(t, s, n) // an answer arrives before its connection waits again
+		return c
 	}
-	idle(t, s, 3)
+	first, second := next(2), next(3)
 	third := from(t, url, "127.0.0.1")
 	if a := health(t, third); a.status != 200 {
 		t.Errorf("in the place of the first: %d", a.status)

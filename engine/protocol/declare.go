@@ -41,13 +41,20 @@ func parseDeclaration(text string) (d declaration, err error) {
 	if d.returns, ok = strings.CutPrefix(rest, " returns "); !ok && rest != "" {
 		return d, fmt.Errorf("%q after the arguments", rest)
 	}
-	d.args, err = parseArguments(text[open+1 : open+end])
+	d.args, err = parseArguments(text[open+1:open+end], maxNesting)
 	return d, err
 }
 
-func parseArguments(list string) (args []argument, err error) {
+// Limits of a declaration. Those of published contracts are far below.
+const (
+	maxNesting = 16      // tuples within tuples
+	maxWords   = 1 << 16 // that one argument takes
+)
+
+// parseArguments reads a list. levels is how many tuples may stand within each other there.
+func parseArguments(list string, levels int) (args []argument, err error) {
 	for _, part := range splitTop(list) {
-		a, err := parseArgument(strings.TrimSpace(part))
+		a, err := parseArgument(strings.TrimSpace(part), levels)
 		if err != nil {
 			return nil, err
 		}
@@ -78,20 +85,26 @@ func splitTop(list string) (parts []string) {
 	return parts
 }
 
-func parseArgument(text string) (a argument, err error) {
+func parseArgument(text string, levels int) (a argument, err error) {
 	rest := text
 	if strings.HasPrefix(text, "(") {
+		if levels == 0 {
+			return a, fmt.Errorf("more than %d tuples within each other", maxNesting)
+		}
 		end := closing(text)
 		if end < 0 {
 			return a, fmt.Errorf("parentheses of %q", text)
 		}
-		if a.parts, err = parseArguments(text[1:end]); err != nil {
+		if a.parts, err = parseArguments(text[1:end], levels-1); err != nil {
 			return a, err
 		}
 		suffix, tail, _ := strings.Cut(text[end+1:], " ")
 		a.kind, rest = tupleOf(a.parts)+suffix, tail
 	} else {
 		a.kind, rest, _ = strings.Cut(text, " ")
+	}
+	if err := a.checkKind(); err != nil {
+		return a, err
 	}
 	for _, w := range strings.Fields(rest) {
 		switch {
@@ -104,6 +117,60 @@ func parseArgument(text string) (a argument, err error) {
 		}
 	}
 	return a, nil
+}
+
+// elementary reports whether a type of the contract ABI is neither an array nor a tuple.
+func elementary(kind string) bool {
+	switch kind {
+	case "address", "bool", "string", "bytes", "function":
+		return true
+	}
+	for _, of := range [...]struct {
+		name       string
+		step, most int
+	}{{"uint", 8, 256}, {"int", 8, 256}, {"bytes", 1, 32}} {
+		if size, ok := strings.CutPrefix(kind, of.name); ok && size != "" && size[0] >= '1' && size[0] <= '9' {
+			n, err := strconv.Atoi(size)
+			return err == nil && n <= of.most && n%of.step == 0
+		}
+	}
+	return false
+}
+
+// checkKind returns an error unless the type is one of the contract ABI, as a selector is computed
+// from it: its aliases, such as uint, are none.
+func (a *argument) checkKind() error {
+	words := 1
+	kind := a.kind
+	for strings.HasSuffix(kind, "]") {
+		open := strings.LastIndexByte(kind, '[')
+		if open < 0 {
+			return fmt.Errorf("brackets of %q", a.kind)
+		}
+		if text := kind[open+1 : len(kind)-1]; text != "" {
+			n, err := strconv.ParseUint(text, 10, 16)
+			if err != nil || n == 0 || text[0] == '0' {
+				return fmt.Errorf("length of the array %q", a.kind)
+			}
+			words *= int(n)
+		}
+		if words > maxWords {
+			return fmt.Errorf("%q takes more than %d words", a.kind, maxWords)
+		}
+		kind = kind[:open]
+	}
+	switch {
+	case a.parts == nil && kind != "()" && !elementary(kind):
+		return fmt.Errorf("%q is no type; want one of the contract ABI such as uint256, address, bytes32[] or (address,uint256)", kind)
+	case a.parts != nil && kind != tupleOf(a.parts):
+		return fmt.Errorf("%q after the tuple", strings.TrimPrefix(kind, tupleOf(a.parts)))
+	}
+	if e := (&argument{kind: kind, parts: a.parts}); a.parts != nil {
+		if each, _ := e.words(); each > maxWords/words {
+			return fmt.Errorf("%q takes more than %d words", a.kind, maxWords)
+		}
+	}
+	return nil
 }
 
 func closing(s string) int {

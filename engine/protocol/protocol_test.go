@@ -222,6 +222,28 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%q is taken", bad)
 		}
 	}
+	types := func(list string, ok bool) {
+		t.Helper()
+		if _, err := parseDeclaration("A(" + list + ")"); (err == nil) != ok {
+			t.Errorf("%.60q: %v", list, err)
+		}
+	}
+	nested := func(n int) string { return strings.Repeat("(", n) + "bool" + strings.Repeat(")", n) }
+	types("int8 a, uint256[2][] b, bytes32[3] c, bytes1 d, function e, () f", true)
+	types(nested(maxNesting), true)
+	types(nested(maxNesting+1), false)
+	types("bool[65535]", true)
+	types("bool[65536]", false)
+	types("bool[256][256]", true)
+	types("bool[257][256]", false)
+	types("(bool, bool)[32768]", true)
+	types("(bool, bool, bool)[32768]", false)
+	types("bool[65535][65535][65535][65535][65535]", false)
+	for _, kind := range []string{"]", "[", "[]", "0]", "bool]", "bool[", "bool[0]", "bool[01]", "bool[-1]", "bool[x]", "bool[1]x", "(bool)x", "(bool)[", "(bool)]", "(bool)x[1]",
+		"uint", "uint0", "uint08", "uint7", "uint264", "int+8", "bytes0", "bytes33", "unit256", "Address", "byte"} {
+		types(kind, false)
+		types(kind+"[2]", false)
+	}
 }
 
 func written(p Place) string {
