@@ -95,6 +95,7 @@ func (l *looks) tool() (service.Answer, int) {
 // TestKeptResult: whichever way a transaction is looked at first, every later look has the same
 // result, and nobody is asked for it.
 func TestKeptResult(t *testing.T) {
+	t.Parallel()
 	ways := []struct {
 		name string
 		look func(*looks) (service.Answer, int)

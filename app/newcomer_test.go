@@ -51,6 +51,7 @@ func TestStreamsOfThieves(t *testing.T) {
 // TestJobsOfThieves: payers that submit many jobs, of a cent each, and sign nothing more do not
 // delay the job of another payer: it has its result while all of theirs wait.
 func TestJobsOfThieves(t *testing.T) {
+	t.Parallel()
 	const thieves, each = 3, 8
 	s := service.NewSeller(t, "--admin-listen", "127.0.0.1:0", "--max-jobs", "2", "--exposure", "0.02", "--call-price", "rpc="+strconv.Itoa(thiefCallPrice))
 	unfinished := func() float64 {

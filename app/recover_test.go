@@ -54,6 +54,7 @@ var idInFrame = regexp.MustCompile(`"requestId":"([0-9a-f-]{36})"`)
 
 // TestRecoverDropped: a run whose client left goes on, and can be had afterwards.
 func TestRecoverDropped(t *testing.T) {
+	t.Parallel()
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 700 * time.Millisecond})
 	base := service.Start(t, w)

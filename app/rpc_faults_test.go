@@ -268,6 +268,7 @@ func (r *steadyPayer) spend(until time.Time) {
 // minute at a time. The usual run is short, with an outage that is longer than the
 // chain's word is good while it answers; TXLENS_RPC_FAULT_MINUTES=10 is the long one.
 func TestRPCFaults(t *testing.T) {
+	t.Parallel()
 	plan := planned(t)
 	chain, _ := service.NewSettlementChain(t, sandbox.Options{BlockTime: 200 * time.Millisecond})
 	rpc := &flakyRPC{chain: chain}

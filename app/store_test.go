@@ -108,6 +108,7 @@ func TestBoundIsInForce(t *testing.T) {
 
 // TestBoundOfDatabaseServer: a database server is bounded as a file is, if the operator says so, and has the same metrics.
 func TestBoundOfDatabaseServer(t *testing.T) {
+	t.Parallel()
 	f := func(given, want int64, gauges bool) {
 		t.Helper()
 		s, err := New(context.Background(), Options{

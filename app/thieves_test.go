@@ -35,6 +35,7 @@ const owedAtMost = 25*meter.Cent + 4*meter.Cent
 // ones wait without and with the thieves; TXLENS_THIEVES_SECONDS makes each phase longer
 // than a few seconds and takes 60 of each kind.
 func TestThieves(t *testing.T) {
+	t.Parallel()
 	many, phase := size.Of(4, 8), size.Of(time.Second, 4*time.Second)
 	if text := os.Getenv("TXLENS_THIEVES_SECONDS"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -17,6 +17,7 @@ import (
 // TestDebtIsRemembered: a payer who owes the exposure for runs that ended begins
 // nothing new, on this channel or another, before it pays; and it is told what it owes.
 func TestDebtIsRemembered(t *testing.T) {
+	t.Parallel()
 	s := service.NewSeller(t, "--voucher-patience", "50ms", "--exposure", "0.03")
 	id := s.StreamUnpaid(0)
 	refusal := s.Order(1, s.Voucher(s.Paid+meter.Cent))
