@@ -214,15 +214,6 @@ func (a *headlineWriter) sum(run []*flow.Transfer) string {
 	return a.Amount(facts.TransferKey(first), total)
 }
 
-// nftRange names a range of NFTs of a contract, or the only one of it.
-func (a Words) nftRange(token common.Address, first, last *big.Int) string {
-	n := new(big.Int).Sub(last, first)
-	if n.Sign() == 0 {
-		return "NFT " + clip(first.String()) + " of " + a.Symbol(token)
-	}
-	return api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(token) + between(first, last)
-}
-
 // between is a range of NFTs in brackets.
 func between(first, last *big.Int) string {
 	return " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
