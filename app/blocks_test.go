@@ -63,8 +63,8 @@ type rawLog struct {
 	Data    string
 }
 
-// checkTransfers scans the receipt naively for Transfer, TransferSingle and
-// TransferBatch and wants the same, in order.
+// checkTransfers scans the receipt naively for Transfer, TransferSingle,
+// TransferBatch and ConsecutiveTransfer and wants the same, in order.
 func checkTransfers(t *testing.T, tx fixture.Tx, r *api.Result) {
 	t.Helper()
 	var rc rawReceipt
@@ -123,6 +123,12 @@ func naiveTransfers(l rawLog) []string {
 			out = append(out, line(account(l.Topics[2]), account(l.Topics[3]), number(word(l.Data, amounts+i)).String(), number(word(l.Data, ids+i)).String()))
 		}
 		return out
+	case topic("ConsecutiveTransfer(uint256,uint256,address,address)"):
+		if len(l.Topics) == 4 && words == 1 {
+			first, last := number(l.Topics[1][2:]), number(word(l.Data, 0))
+			n := new(big.Int).Sub(last, first)
+			return []string{line(account(l.Topics[2]), account(l.Topics[3]), n.Add(n, big.NewInt(1)).String(), first.String()+"-"+last.String())}
+		}
 	}
 	return nil
 }
