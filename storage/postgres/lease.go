@@ -65,13 +65,18 @@ func (s *Store) takeLease(ctx context.Context) error {
 		err := s.tryLease(ctx, ended)
 		if err == nil {
 			s.hold.extend(asked.Add(s.options.Lease))
-			return nil
+			if time.Since(asked) >= s.options.Lease/3 { // it waited for a write of the owner before
+				err = s.renew()
+			}
+			if err == nil {
+				return nil
+			}
 		}
 		if isOutage(err) && !errors.Is(err, pgx.ErrNoRows) {
 			since = time.Time{}
 		}
 		switch {
-		case errors.Is(err, pgx.ErrNoRows) || isConflict(err):
+		case errors.Is(err, pgx.ErrNoRows) || errors.Is(err, ErrLeaseLost) || isConflict(err):
 		case ctx.Err() != nil:
 			return leasedBy(holder)
 		case !isOutage(err) || s.options.LeaseWait >= 0:

@@ -294,10 +294,52 @@ func TestWaitingLocksNothing(t *testing.T) {
 	}
 }
 
+// TestLeaseAfterAWait: who takes the lease waits for a write of the owner before, and has all of the
+// lease after that.
+func TestLeaseAfterAWait(t *testing.T) {
+	server, url := pgtest.Shared(t), create(t)
+	old := open(t, url, Options{Lease: time.Hour, ExpireEvery: -1})
+	tx, err := old.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	if err := old.fence(t.Context(), tx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.pool.Exec(t.Context(), `UPDATE leases SET expires_at = now() - INTERVAL '1 second'`); err != nil {
+		t.Fatal(err)
+	}
+	const lease = time.Second
+	opened := make(chan error, 1)
+	var next *Store
+	go func() {
+		var err error
+		next, err = Open(t.Context(), url, Options{Lease: lease, ExpireEvery: -1, watch: time.Millisecond})
+		opened <- err
+	}()
+	for server.SQL(t, "postgres", "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO leases%'") == "0" {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(lease) // the write goes on for longer than a lease
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if next.hold.ended() {
+		t.Error("the lease has ended before anything was written")
+	}
+	if err := put(next); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStandbyAway: while a synchronous standby is away, commits wait for it, and the lease is kept
 // for as long as that takes.
 func TestStandbyAway(t *testing.T) {
-	t.Parallel()
 	primary := pgtest.New(t)
 	primary.SQL(t, "postgres", "CREATE DATABASE books")
 	url := primary.URL("books")
