@@ -45,17 +45,24 @@ type Server struct {
 }
 
 // New opens everything that a server needs, its ports first: a server that cannot
-// listen must not take up jobs. An option with which it cannot start is an *OptionError.
+// listen must not take up jobs. An option with which it cannot start is an *OptionError. The error
+// is ErrStopped if ctx ended while it waited for the database and nothing went wrong.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o.withDefaults(), adminToken: rand.Text()}
 	if s.o.MemoryMax > 0 {
 		s.memory = memory.New(s.o.MemoryMax / 8 * 5)
 	}
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+		if closing := s.Close(); closing != nil {
+			err = errors.Join(err, closing)
+		}
+		return nil, err
 	}
 	return s, nil
 }
+
+// ErrStopped means that the server was stopped before it had its database.
+var ErrStopped = errors.New("stopped while waiting for the database")
 
 func (s *Server) open(ctx context.Context) (err error) {
 	if err = s.o.CheckStore(); err != nil {
@@ -127,10 +134,10 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		o.Address, o.OnOwner = s.address().String(), s.replica.learn
 	}
 	s.store, err = stores.Open(ctx, s.o.location(), o)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err() // it was stopped while it waited for the database
-	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ErrStopped
+	case err != nil:
 		return &OptionError{s.o.storeOption(), err}
 	}
 	if s.o.Database == "" {

@@ -86,19 +86,21 @@ func serveReplica(b *testing.B, cmd *exec.Cmd, url string) {
 	b.Fatalf("%s does not answer", url)
 }
 
-// replicaLoad returns the analyses a second of a round in which client i asks server i, modulo
-// their number.
+// replicaLoad returns the analyses a second of a round in which the clients share the servers equally.
 func replicaLoad(b *testing.B, w *service.World, urls []string) (perSecond float64) {
 	b.Helper()
-	var next, ended atomic.Int64
+	var ended atomic.Int64
 	var over atomic.Bool
 	var all sync.WaitGroup
+	servers := make([]*capacityServer, len(urls))
+	for i, url := range urls {
+		servers[i] = &capacityServer{world: w, url: url + "/explain", http: replicaClient}
+	}
 	began := time.Now()
 	for i := range replicaClients {
-		s := &capacityServer{world: w, url: urls[i%len(urls)] + "/explain", http: replicaClient}
+		s := servers[i%len(servers)]
 		all.Go(func() {
 			for !over.Load() {
-				s.next.Store(next.Add(1))
 				if err := s.ask(); err != nil {
 					b.Error(err)
 					return

@@ -38,8 +38,8 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	o.Sample, o.Examples = sampleResult, demoExamples()
 	srv, err := app.New(ctx, o)
 	switch {
-	case err != nil && errors.Is(err, ctx.Err()):
-		return nil // stopped while it waited for the database that another server uses
+	case err == app.ErrStopped:
+		return nil
 	case err != nil:
 		return settings.FlagError(err)
 	}

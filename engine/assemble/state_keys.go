@@ -33,7 +33,7 @@ func (s *slotNames) transfer(t *flow.Transfer) {
 		s.move(holding{t.Token, t.From}, new(big.Int).Neg(t.Amount))
 		s.move(holding{t.Token, t.To}, t.Amount)
 	case flow.ERC721:
-		if t.ID == nil || t.Last != nil || t.ID.BitLen() > 256 {
+		if t.ID == nil || t.ID.BitLen() > 256 {
 			return
 		}
 		k := nft{t.Token, common.BigToHash(t.ID)}

@@ -276,6 +276,6 @@ func stays(a *facts.Case, t *flow.Transfer) bool {
 	if c == nil {
 		return false
 	}
-	key := facts.TransferKey(t)
+	key := t.Key()
 	return slices.ContainsFunc(c.Deltas, func(d flow.Delta) bool { return d.Key == key && d.Amount.Sign() > 0 })
 }

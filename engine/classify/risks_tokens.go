@@ -42,7 +42,7 @@ func riskPoisoning(a *facts.Case) (risks []verdict.Risk) {
 }
 
 func amountOf(t *flow.Transfer) verdict.Amount {
-	return verdict.Amount{Key: facts.TransferKey(t), N: t.Amount}
+	return verdict.Amount{Key: t.Key(), N: t.Amount}
 }
 
 // tiny reports whether a transfer moved nothing, or less than a hundredth of a token.

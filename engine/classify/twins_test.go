@@ -148,6 +148,12 @@ func TestVaultTwins(t *testing.T) {
 	f("deposit that gave more", deposit(withdraw(out(at()), user), user), "other vault_withdraw - medium: Withdrew 3 USDC")
 	f("deposit of stakers", deposit(in(at()), user).Known(vault, "Staking", "staking", "stader"), "stake stake stader medium: Staked 3 USDC for 50 raw units of Staking with Stader")
 	f("withdraw of stakers", withdraw(out(at()), user).Known(vault, "Staking", "staking", "stader"), "stake unstake stader medium: Unstaked 50 raw units of Staking for 3 USDC from Stader")
+	for _, staker := range [][2]string{{"lido", "Lido"}, {"rocket_pool", "Rocket Pool"}, {"eigenlayer", "EigenLayer"}, {"beacon_deposit", "the beacon deposit contract"},
+		{"etherfi", "Etherfi"}, {"kelp", "Kelp"}, {"puffer", "Puffer"}, {"swell", "Swell"}, {"stader", "Stader"}} {
+		slug, brand := staker[0], staker[1]
+		f("vault of "+slug, deposit(in(at()), user).Known(vault, "A vault", "yield", slug), "stake stake "+slug+" medium: Staked 3 USDC for 50 raw units of A vault with "+brand)
+	}
+	f("vault of others", deposit(in(at()), user).Known(vault, "A vault", "yield", "yearn"), "other vault_deposit yearn medium: Deposited 3 USDC into Yearn for 50 raw units of A vault")
 	f("deposit of a contract between", deposit(in(at()), scene.Router), "other vault_deposit - medium: Deposited 3 USDC into 0x7a17…7a17 for 50 raw units of 0x7a17…7a17")
 	f("vault in and out through a contract", withdraw(deposit(at().Transfer(scene.Usdc, vault, user, 3_000000), scene.Router), scene.Router), "other vault_withdraw - medium: Withdrew 3 USDC")
 	f("tokens handed to a staking contract", called(scene.Router, "foo()").Known(vault, "Staking", "staking", "").Transfer(scene.Usdc, user, vault, 3_000000), "stake stake - medium: Staked 3 USDC")

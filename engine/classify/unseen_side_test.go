@@ -48,6 +48,7 @@ func TestSoldForCoin(t *testing.T) {
 	f("a pool with ticks", unwrapped(sold(v3), unknown), false, "swap")
 	f("a pool of stable coins", unwrapped(sold(curve), unknown), false, "swap")
 	f("coin that was not unwrapped", sold(pair), false, "swap") // somebody got it
+	f("coin that the actor unwraps", unwrapped(sold(pair), scene.User), false, "transfer")
 	f("no pool", unwrapped(sold(func(*scene.Scene) {}), unknown), false, "transfer")
 	f("coin that was unwrapped before", sold(func(s *scene.Scene) { unwrapped(s, unknown); pair(s) }), false, "transfer")
 	other := scene.New(&unknown, 0, scene.Input("act(uint256)", 1)).Transfer(scene.Usdc, scene.User, scene.Friend, 5_000_000).

@@ -46,7 +46,7 @@ func (a *Case) logFrame(log int) *trace.Frame {
 func (a *Case) takenByToken(l *Leg, giver common.Address) (taken bool) {
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.From != giver || t.To != (common.Address{}) || TransferKey(t) != l.Key {
+		if t.From != giver || t.To != (common.Address{}) || t.Key() != l.Key {
 			continue
 		}
 		if payee, ok := a.AskedPayee(t); !ok || payee == (common.Address{}) {

@@ -100,7 +100,7 @@ func (a *Case) gross(who common.Address, k flow.TokenKey) (gave, back *big.Int) 
 		}
 	}
 	for i := range a.Flow.Transfers {
-		if t := &a.Flow.Transfers[i]; TransferKey(t) == k {
+		if t := &a.Flow.Transfers[i]; t.Key() == k {
 			add(t.From, t.To, t.Amount)
 		}
 	}

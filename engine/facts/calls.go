@@ -94,8 +94,6 @@ func (l *Leg) Delta(sign int) *flow.Delta {
 // MaxScan bounds how many candidates are looked at before only counting goes on.
 const MaxScan = 4000
 
-func TransferKey(t *flow.Transfer) flow.TokenKey { return t.Key() }
-
 // TokensOf leaves out the legs in native coin.
 func TokensOf(legs []Leg) (list []Leg) {
 	for _, l := range legs {

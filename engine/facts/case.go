@@ -114,16 +114,18 @@ type Case struct {
 	ruled         sync.Once
 	byRule        map[common.Address]int // decimals that no table has
 
-	carriedRead bool
-	carriedList []carried
-	granted     bool
-	grantList   []Grant
-	lentRead    bool
-	reentered   sync.Once
-	reentries   []Reentry
-	laidOut     sync.Once
-	layout      *Layout
-	lentList    []loan
+	carriedRead  bool
+	carriedList  []carried
+	granted      bool
+	grantList    []Grant
+	lentRead     bool
+	reentered    sync.Once
+	reentries    []Reentry
+	messagesPaid sync.Once
+	messageFees  []MessageFee
+	laidOut      sync.Once
+	layout       *Layout
+	lentList     []loan
 }
 
 // Read reads the facts of a transaction in one pass.

@@ -88,7 +88,7 @@ func (c *costFinder) transfer(kind CostKind, i int) {
 	}
 	t := &c.Flow.Transfers[i]
 	c.transfers[i] = true
-	c.costs = append(c.costs, Cost{kind, t.From, t.To, TransferKey(t), t.Amount, t.Log, -1})
+	c.costs = append(c.costs, Cost{kind, t.From, t.To, t.Key(), t.Amount, t.Log, -1})
 }
 
 // payable reports whether a transfer may pay for something: fungible tokens do. What is
@@ -420,8 +420,8 @@ func (c *costFinder) without() *flow.Flow {
 			f.Transfers = append(f.Transfers, *t)
 		}
 		if part != nil {
-			book(t.From, TransferKey(t), part, 1)
-			book(t.To, TransferKey(t), part, -1)
+			book(t.From, t.Key(), part, 1)
+			book(t.To, t.Key(), part, -1)
 		}
 	}
 	f.Changes = make([]flow.Change, 0, len(c.Flow.Changes)+len(more))

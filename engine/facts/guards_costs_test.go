@@ -186,7 +186,7 @@ func TestFeesInTokens(t *testing.T) {
 		s.Transfer(usdc, nobody, user, 30).Transfer(usdc, nobody, taker, 20)
 	}
 	f("by who takes it", "fee token user to nobody 55 usdc; fee token nobody to user 30 usdc; fee token nobody to taker 20 usdc", false, ends)
-	f("what is not right before it", "fee token user to nobody 55 usdc; fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
+	f("a movement between refund and fee", "fee token user to nobody 55 usdc; fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
 		s.Transfer(usdc, user, nobody, 55).Transfer(usdc, nobody, user, 30)
 		act(s)
 		s.Transfer(usdc, nobody, taker, 20)

@@ -52,6 +52,8 @@ func TestSalesRead(t *testing.T) {
 	f("no event", nft(made(), friend, user, 7).Transfer(usdc, user, friend, 100), "")
 	f("passed on", event(nft(nft(made(), friend, scene.Router, 7), scene.Router, user, 7).Transfer(usdc, user, friend, 100)), "friend to user nft 7 for 100 usdc, fee 0")
 	f("two NFTs", event(nft(nft(made(), friend, user, 7), friend, user, 8).Transfer(usdc, user, friend, 100)), "")
+	ids := event(made().Log(scene.Nft, "ConsecutiveTransfer(uint256,uint256,address,address)", []any{7, friend, user}, 9))
+	f("a range of NFTs", ids.Transfer(usdc, user, friend, 100), "")
 	f("back to the seller", event(nft(nft(made(), friend, user, 7), user, friend, 7).Transfer(usdc, user, friend, 100)), "")
 	f("minted", event(nft(made(), nobody, user, 7).Transfer(usdc, user, friend, 100)), "")
 	f("for nothing", event(nft(made(), friend, user, 7)), "")

@@ -112,7 +112,7 @@ func (a *Case) PaidAsset(from, to common.Address, amount *big.Int, before int) (
 		t := &a.Flow.Transfers[i]
 		if t.Log < before && t.ID == nil && (from == any || t.From == from) && (to == any || t.To == to) && t.Amount.Cmp(amount) == 0 &&
 			t.From != t.To {
-			return TransferKey(t), true
+			return t.Key(), true
 		}
 	}
 	for i := range a.Flow.Moves {

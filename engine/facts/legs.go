@@ -118,7 +118,7 @@ func (x legIndex) note(legs []Leg, t *flow.Transfer, peer common.Address) {
 	if x == nil {
 		return
 	}
-	o := x[TransferKey(t)]
+	o := x[t.Key()]
 	switch {
 	case o == nil:
 	case peer != common.Address{}:

@@ -103,7 +103,7 @@ func (a *Case) lent(holder, borrower common.Address, token *common.Address, amou
 		for j := i + 1; j < len(a.Flow.Transfers); j++ {
 			back := &a.Flow.Transfers[j]
 			if back.Token == out.Token && back.To == out.From && back.Amount.Cmp(amount) >= 0 && back.From != out.From {
-				return loan{out.From, out.To, TransferKey(out), amount, new(big.Int).Sub(back.Amount, amount), back.Log}, true
+				return loan{out.From, out.To, out.Key(), amount, new(big.Int).Sub(back.Amount, amount), back.Log}, true
 			}
 		}
 	}

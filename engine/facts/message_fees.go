@@ -23,12 +23,15 @@ type MessageFee struct {
 }
 
 // MessageFees are the fees of the messages that the transaction sent to other chains, net of what
-// came back. Without a trace none in native coin is known.
+// came back. Without a trace none in native coin is known. They are read once: callers must not
+// change them.
 func (a *Case) MessageFees() []MessageFee {
-	if !a.Succeeded || a.Flow == nil || !a.Has(ActBridgeOut, ActMessageOut) {
-		return nil
-	}
-	return append(a.nativeMessageFees(), a.tokenMessageFees()...)
+	a.messagesPaid.Do(func() {
+		if a.Succeeded && a.Flow != nil && a.Has(ActBridgeOut, ActMessageOut) {
+			a.messageFees = append(a.nativeMessageFees(), a.tokenMessageFees()...)
+		}
+	})
+	return a.messageFees
 }
 
 // tokenMessageFees are the fees that messengers log and that a transfer of the token confirms.
@@ -151,7 +154,7 @@ func (a *Case) DeliveryFee(h *Match) (key flow.TokenKey, fee *big.Int, ok bool) 
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
 		if t.Log < h.Log && t.ID == nil && t.Amount.Cmp(sent) == 0 && (t.To == common.Address{} || t.To == h.Emitter) {
-			key, ok = TransferKey(t), true
+			key, ok = t.Key(), true
 		}
 	}
 	for i := range a.Flow.Moves {

@@ -30,7 +30,7 @@ func (a *Case) Sales() []sale {
 		if t.Last != nil {
 			return nil
 		}
-		if k := TransferKey(t); (k.NFT || k.ID != "") && (t.From != common.Address{}) {
+		if k := t.Key(); (k.NFT || k.ID != "") && (t.From != common.Address{}) {
 			if n++; n == 1 {
 				x.Seller, x.NFT, x.Log = t.From, k, t.Log
 			} else if k != x.NFT {

@@ -196,7 +196,7 @@ func (a *headlineWriter) issued(mint bool) string {
 func (a *headlineWriter) sum(run []*flow.Transfer) string {
 	first, last := run[0], run[len(run)-1]
 	if len(run) == 1 {
-		return a.Amount(facts.TransferKey(first), first.Amount)
+		return a.Amount(first.Key(), first.Amount)
 	}
 	total := new(big.Int)
 	if first.Standard == flow.ERC721 {
@@ -206,12 +206,12 @@ func (a *headlineWriter) sum(run []*flow.Transfer) string {
 		return api.Thousands(total.String()) + " NFTs of " + a.Symbol(first.Token) + between(first.ID, cmp.Or(last.Last, last.ID))
 	}
 	for _, t := range run {
-		if facts.TransferKey(t) != facts.TransferKey(first) {
+		if t.Key() != first.Key() {
 			return api.Thousands(strconv.Itoa(len(run))) + " lots of " + a.Symbol(first.Token)
 		}
 		total.Add(total, t.Amount)
 	}
-	return a.Amount(facts.TransferKey(first), total)
+	return a.Amount(first.Key(), total)
 }
 
 // between is a range of NFTs in brackets.

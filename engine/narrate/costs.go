@@ -42,14 +42,14 @@ func (a *stepWriter) costSteps(before []int) (steps []step) {
 // messageFeeSteps tell what messages to other chains cost. The movements of a fee and of what came
 // back of it have no steps of their own.
 func (a *stepWriter) messageFeeSteps(before []int) (steps []step) {
-	for _, f := range a.toldMessageFees() {
+	for _, f := range a.paidMessageFees() {
 		if f.Transfer == 0 && f.Frame == 0 {
 			continue // in the opening
 		}
 		s := step{about: Detail{Kind: KindFee, Actor: &f.Payer, Amounts: []verdict.Amount{{Key: f.Key, N: f.Amount}}},
 			text: func() string {
 				amount := a.Amount(f.Key, f.Amount)
-				return a.Who(f.Payer) + " paid " + amount + " to " + a.Who(f.Receiver) + " for the message to the other chain" + a.sayReturned(&f) + "."
+				return a.Who(f.Payer) + " paid " + amount + " to " + a.Who(f.Receiver) + " for the message to the other chain" + a.refundText(&f) + "."
 			}}
 		if f.Transfer > 0 {
 			log := a.Flow.Transfers[f.Transfer-1].Log
@@ -62,14 +62,14 @@ func (a *stepWriter) messageFeeSteps(before []int) (steps []step) {
 	return steps
 }
 
-// toldMessageFees are the fees that steps tell of.
-func (a *stepWriter) toldMessageFees() []facts.MessageFee {
-	list := slices.DeleteFunc(a.MessageFees(), func(f facts.MessageFee) bool { return f.Amount.Sign() == 0 })
+// paidMessageFees are the fees of which not all came back, as many as steps describe.
+func (a *stepWriter) paidMessageFees() []facts.MessageFee {
+	list := slices.DeleteFunc(slices.Clone(a.MessageFees()), func(f facts.MessageFee) bool { return f.Amount.Sign() == 0 })
 	return list[:min(len(list), maxHops)]
 }
 
-// sayReturned tells what came back of the coin that a call brought for its message.
-func (a *stepWriter) sayReturned(f *facts.MessageFee) string {
+// refundText describes what came back of the coin that a call brought for its message.
+func (a *stepWriter) refundText(f *facts.MessageFee) string {
 	if len(f.Returned) == 0 {
 		return ""
 	}
@@ -100,11 +100,11 @@ func (a *stepWriter) foldMessageFees(f *folding, fees []facts.MessageFee) {
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		fee := paid[m.Frame]
-		if fee == nil || m.Kind != flow.MoveCall || m.From != fee.Payer || m.To != fee.Receiver {
+		if fee == nil || m.Kind != flow.MoveCall {
 			continue
 		}
 		if rest := new(big.Int).Sub(m.Amount, fee.Paid); rest.Sign() > 0 {
-			f.rests[i] = rest
+			f.remainders[i] = rest
 		} else {
 			f.moves[i] = true
 		}
@@ -113,13 +113,13 @@ func (a *stepWriter) foldMessageFees(f *folding, fees []facts.MessageFee) {
 
 // valueTail says in the opening what part of the coin that was sent pays for a message.
 func (a *stepWriter) valueTail() string {
-	for _, f := range a.toldMessageFees() {
+	for _, f := range a.paidMessageFees() {
 		switch {
 		case f.Transfer > 0 || f.Frame != 0:
 		case f.Paid.Cmp(a.Tx.Value) == 0 && len(f.Returned) == 0:
 			return " for the message to the other chain"
 		default:
-			return ", of which " + a.Amount(f.Key, f.Amount) + " paid for the message to the other chain" + a.sayReturned(&f)
+			return ", of which " + a.Amount(f.Key, f.Amount) + " paid for the message to the other chain" + a.refundText(&f)
 		}
 	}
 	return ""

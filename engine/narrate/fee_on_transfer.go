@@ -3,7 +3,6 @@ package narrate
 import (
 	"math/big"
 
-	"txlens/engine/facts"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -19,7 +18,7 @@ func (a *headlineWriter) feeOnTransferHeadline() string {
 	payee, called := a.payee(key)
 	var taken []flow.Transfer
 	for _, t := range a.Flow.Transfers {
-		if t.From != a.Actor || t.To == a.Actor || facts.TransferKey(&t) != key {
+		if t.From != a.Actor || t.To == a.Actor || t.Key() != key {
 			continue
 		}
 		switch {
@@ -57,7 +56,7 @@ func (a *headlineWriter) payee(key flow.TokenKey) (who common.Address, ok bool) 
 	paid := false
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.From != a.Actor || t.To == a.Actor || facts.TransferKey(t) != key {
+		if t.From != a.Actor || t.To == a.Actor || t.Key() != key {
 			continue
 		}
 		named, is := a.AskedPayee(t)
@@ -79,7 +78,7 @@ func (a *headlineWriter) partlyBurnt() string {
 	key, burnt, rest, other := a.Out[0].Key, new(big.Int), new(big.Int), common.Address{}
 	for _, t := range a.Flow.Transfers {
 		switch {
-		case t.From != a.Actor || t.To == a.Actor || facts.TransferKey(&t) != key:
+		case t.From != a.Actor || t.To == a.Actor || t.Key() != key:
 		case t.To == common.Address{}:
 			burnt.Add(burnt, t.Amount)
 		case other == common.Address{} || other == t.To:

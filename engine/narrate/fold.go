@@ -12,11 +12,11 @@ import (
 
 // folding says which movements another step tells of.
 type folding struct {
-	transfers map[int]bool     // indices of Flow.Transfers
-	moves     map[int]bool     // indices of Flow.Moves
-	rests     map[int]*big.Int // of Flow.Moves, what another step does not tell
-	pools     map[*facts.Match]poolStep
-	told      map[facts.Act]bool // whether steps of their own tell of the events of an act
+	transfers  map[int]bool     // indices of Flow.Transfers
+	moves      map[int]bool     // indices of Flow.Moves
+	remainders map[int]*big.Int // what another step leaves of a movement, by its index in Flow.Moves
+	pools      map[*facts.Match]poolStep
+	told       map[facts.Act]bool // whether steps of their own tell of the events of an act
 }
 
 // poolStep is what the step of a pool tells of.
@@ -36,11 +36,11 @@ func (a *stepWriter) foldable() *folding {
 	if a.Flow == nil {
 		return f
 	}
-	fees := a.toldMessageFees()
+	fees := a.paidMessageFees()
 	if len(a.Flow.Transfers)+len(fees) == 0 {
 		return f
 	}
-	f.transfers, f.moves, f.rests, f.pools = map[int]bool{}, map[int]bool{}, map[int]*big.Int{}, map[*facts.Match]poolStep{}
+	f.transfers, f.moves, f.remainders, f.pools = map[int]bool{}, map[int]bool{}, map[int]*big.Int{}, map[*facts.Match]poolStep{}
 	for i := range a.Matches {
 		if h := &a.Matches[i]; h.Act == facts.ActSwap && h.Log != facts.NoLog && len(f.pools) < maxFolded {
 			a.foldPool(f, h)
@@ -65,7 +65,7 @@ func (a *stepWriter) foldPool(f *folding, h *facts.Match) {
 	paid, got := false, false
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		switch key := facts.TransferKey(t); {
+		switch key := t.Key(); {
 		case f.transfers[i] || t.From == (common.Address{}) || t.To == (common.Address{}):
 			continue
 		case !paid && t.To == h.Emitter && key == took.Key && t.Amount.Cmp(took.Amount) == 0:
@@ -144,7 +144,7 @@ func (a *stepWriter) openingDetail() Detail {
 
 // moveDetail is that of a token transfer.
 func (a *stepWriter) moveDetail(t *flow.Transfer) Detail {
-	d := Detail{Kind: KindTransfer, Actor: &t.From, Amounts: []verdict.Amount{{Key: facts.TransferKey(t), N: t.Amount}}}
+	d := Detail{Kind: KindTransfer, Actor: &t.From, Amounts: []verdict.Amount{{Key: t.Key(), N: t.Amount}}}
 	wrap := t.Wrap || a.WrappedNative(t.Token)
 	switch zero := (common.Address{}); {
 	case t.From == zero && wrap:

@@ -299,7 +299,7 @@ func recomputed(v *scene.Judged, in *facts.Input) recomputation {
 	}
 	for i := range in.Flow.Transfers {
 		t := &in.Flow.Transfers[i]
-		k := facts.TransferKey(t)
+		k := t.Key()
 		if t.ID != nil {
 			continue
 		}

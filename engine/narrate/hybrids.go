@@ -104,7 +104,7 @@ func (a *headlineWriter) itemsTail(items []*flow.Transfer, actor common.Address,
 			holder = t.To
 		}
 		holders[holder] = true
-		list = append(list, facts.Leg{Key: facts.TransferKey(t), Amount: t.Amount})
+		list = append(list, facts.Leg{Key: t.Key(), Amount: t.Amount})
 	}
 	s := "; " + a.legs(list) + verb
 	switch {

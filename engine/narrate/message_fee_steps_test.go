@@ -14,6 +14,7 @@ import (
 // from what came back, over each messenger and be the sender of the message the user or an application.
 func TestMessageFeesToldOnce(t *testing.T) {
 	const fee = 10 * milliEther
+	const ticket = "createRetryableTicket(address,uint256,uint256,address,address,uint256,uint256,bytes)"
 	coin := func(s *costScene, want ...string) {
 		t.Helper()
 		_, _, told := s.judge()
@@ -52,7 +53,7 @@ func TestMessageFeesToldOnce(t *testing.T) {
 	s.call(s.pay(fee, sendV2, 64, scene.User), crossEndpoint, scene.User, fee, nil)
 	coin(sent(s, 5_000_000), opening, "0xb01d…b01d sent 0.01 ETH to 0xe9d0…e9d0.", "0xe9d0…e9d0 sent 0.01 ETH to 0xa11c…a11c.")
 	s = crossing(t, 1, 1010*milliEther) // a part is delivered
-	s.pay(1010*milliEther, "createRetryableTicket(address,uint256,uint256,address,address,uint256,uint256,bytes)", crossApp,
+	s.pay(1010*milliEther, ticket, crossApp,
 		new(big.Int).SetUint64(1000*milliEther), 1, scene.User, scene.User, 1, 1, 256)
 	coin(sent(s, 1000*milliEther), strings.Replace(opening, "0.01", "1.01", 1), "0xb01d…b01d sent 1 ETH to 0xe9d0…e9d0.", paid)
 
@@ -70,6 +71,18 @@ func TestMessageFeesToldOnce(t *testing.T) {
 			t.Errorf("%s\nwant an opening that ends %s", all, end)
 		}
 	}
+	ends(direct(1010*milliEther, ticket, crossApp, new(big.Int).SetUint64(1000*milliEther), 1, scene.User, scene.User, 1, 1, 256),
+		" with 1.01 ETH, of which 0.01 ETH paid for the message to the other chain.")
+	s = crossing(t, 1, 15*milliEther)
+	in := s.pay(15*milliEther, sendV2, 64, scene.User)
+	s.call(in, crossEndpoint, scene.User, 3*milliEther, nil)
+	s.call(in, crossEndpoint, crossApp, 2*milliEther, nil)
+	coin(sent(s, 5_000_000), strings.Replace(opening, "0.01", "0.015", 1), strings.TrimSuffix(paid, ".")+"; 0.005 ETH more came back.")
+	s = crossing(t, 1, 7*fee) // more messages than steps tell of
+	for range 7 {
+		s.pay(fee, sendV2, 64, scene.User)
+	}
+	coin(sent(s, 5_000_000), strings.Replace(opening, "0.01", "0.07", 1), "0xb01d…b01d sent 0.01 ETH to 0xe9d0…e9d0.", strings.TrimSuffix(paid, ".")+" (6 times).")
 	ends(direct(fee, sendV2, 64, scene.User), " with 0.01 ETH for the message to the other chain.")
 	ends(direct(fee, ccip, 5, 64), " with 0.01 ETH for the message to the other chain.")
 	s = direct(15*milliEther, sendV1, 110, 192, 256, scene.User, 0, 320)

@@ -17,7 +17,7 @@ func (a *headlineWriter) zeroTransferHeadline() string {
 	}
 	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		t := &a.Flow.Transfers[0]
-		s := "Moved " + a.Amount(facts.TransferKey(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To)
+		s := "Moved " + a.Amount(t.Key(), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To)
 		if n := len(a.Flow.Transfers) - 1; n > 0 {
 			s += ", in " + api.Count(n+1, "transfer")
 		}

@@ -3,7 +3,6 @@ package narrate
 import (
 	"math/big"
 
-	"txlens/engine/facts"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -21,7 +20,7 @@ type tokenFee struct {
 // step of the pool. The call names whom the tokens were for: what goes to others is the fee.
 func (a *stepWriter) foldTokenFee(f *folding, x *poolStep, at int, gave bool) {
 	main := &a.Flow.Transfers[at]
-	fee := tokenFee{who: main.To, gave: gave, key: facts.TransferKey(main), rest: main.Amount, taken: new(big.Int)}
+	fee := tokenFee{who: main.To, gave: gave, key: main.Key(), rest: main.Amount, taken: new(big.Int)}
 	if gave {
 		fee.who = main.From
 	}
@@ -45,7 +44,7 @@ func (a *stepWriter) takenBeside(at int) (parts []int) {
 	call := a.CallBehind(main)
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if i != at && t.From == main.From && t.To != payee && facts.TransferKey(t) == facts.TransferKey(main) && a.CallBehind(t) == call {
+		if i != at && t.From == main.From && t.To != payee && t.Key() == main.Key() && a.CallBehind(t) == call {
 			parts = append(parts, i)
 		}
 	}

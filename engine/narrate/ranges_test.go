@@ -60,6 +60,22 @@ func TestRangesOfNFTs(t *testing.T) {
 		"5 NFTs of 0x0721…0721 (10 … 14) were minted to 0xa11c…a11c.", "0xa11c…a11c 5 0-4", "0xa11c…a11c 5 10-14")
 	f("minted and passed on", moved(moved(call(), none, user, 0, 4), user, friend, 0, 4),
 		"Minted 5 NFTs of 0x0721…0721 (0 … 4) to 0xf00d…f00d through 0x0721…0721", "0xa11c…a11c sent 5 NFTs", "0xf00d…f00d 5 0-4")
+	three := call()
+	for i := range 4 {
+		moved(three, user, friend, 10*i, 10*i+4)
+	}
+	f("four ranges", three, "Sent 5 NFTs of 0x0721…0721 (0 … 4), 5 NFTs of 0x0721…0721 (10 … 14), 5 NFTs of 0x0721…0721 (20 … 24) and 5 NFTs of 0x0721…0721 (30 … 34) to 0xf00d…f00d",
+		"0xa11c…a11c sent 5 NFTs of 0x0721…0721 (20 … 24) to 0xf00d…f00d.",
+		"0xa11c…a11c -5 0-4", "0xa11c…a11c -5 10-14", "0xa11c…a11c -5 20-24", "0xa11c…a11c -5 30-34",
+		"0xf00d…f00d 5 0-4", "0xf00d…f00d 5 10-14", "0xf00d…f00d 5 20-24", "0xf00d…f00d 5 30-34")
+	bot := scene.Bot
+	f("between others", moved(call(), friend, bot, 0, 4), "Moved 5 NFTs of 0x0721…0721 (0 … 4) from 0xf00d…f00d to 0xb070…b070 through 0x0721…0721",
+		"0xf00d…f00d sent 5 NFTs", "0xf00d…f00d -5 0-4", "0xb070…b070 5 0-4")
+	f("two between others", moved(moved(call(), friend, bot, 0, 4), friend, bot, 10, 14), "Moved 10 NFTs of 0x0721…0721 from 0xf00d…f00d to 0xb070…b070 through 0x0721…0721",
+		"0xf00d…f00d sent 5 NFTs of 0x0721…0721 (10 … 14)", "0xf00d…f00d -5 0-4", "0xf00d…f00d -5 10-14", "0xb070…b070 5 0-4", "0xb070…b070 5 10-14")
+	mint := func() *scene.Scene { return scene.New(&scene.Nft, 0, scene.Input("mint(address,uint256)", friend, 10)) }
+	f("two minted for another", moved(moved(mint(), none, friend, 0, 4), none, friend, 5, 9), "Minted 10 NFTs of 0x0721…0721 (0 … 9) to 0xf00d…f00d",
+		"5 NFTs of 0x0721…0721 (5 … 9) were minted to 0xf00d…f00d.", "0xf00d…f00d 5 0-4", "0xf00d…f00d 5 5-9")
 	half := new(big.Int).Lsh(big.NewInt(1), 255)
 	f("half of all ids", moved(call(), none, user, 1, half),
 		"Minted 57,896,044,618,658,097,711,785,492,504,343,953,926,634,992,332,820,282,019,728,792,003,956,564,819,968 NFTs of 0x0721…0721 (1 … 578960…9968)",
@@ -76,7 +92,7 @@ func TestNoRangesOfNFTs(t *testing.T) {
 			t.Errorf("%s: moved %s", name, fl.Transfers[0].Amount)
 		}
 	}
-	f("backwards", func(l *ethrpc.Log) { l.Data = scene.Word(2).Bytes() })
+	f("backwards", func(l *ethrpc.Log) { l.Data = scene.Word(1).Bytes() })
 	f("no sender", func(l *ethrpc.Log) { l.Topics[2] = scene.Word(-1) })
 	f("no receiver", func(l *ethrpc.Log) { l.Topics[3] = scene.Word(-1) })
 	f("less indexed", func(l *ethrpc.Log) { l.Topics = l.Topics[:3] })

@@ -2,8 +2,8 @@ package narrate
 
 import (
 	"strconv"
+
 	"txlens/engine/api"
-	"txlens/engine/facts"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -51,7 +51,7 @@ func (a *stepWriter) saySimilar(run []step) string {
 	if len(to) == 1 {
 		return a.sayMove(t) + " (" + n + " times)."
 	}
-	what, whom := a.Amount(facts.TransferKey(t), t.Amount), api.Thousands(strconv.Itoa(len(to)))+" addresses"
+	what, whom := a.Amount(t.Key(), t.Amount), api.Thousands(strconv.Itoa(len(to)))+" addresses"
 	if len(to) < len(run) {
 		whom += ", in " + n + " transfers"
 	}

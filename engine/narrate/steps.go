@@ -174,9 +174,9 @@ func (a *stepWriter) moveSteps(before []int, folded *folding) (steps []step) {
 		if m.Frame > 0 && m.Frame < len(before) {
 			at = 2 * before[m.Frame]
 		}
-		if rest := folded.rests[i]; rest != nil {
+		if amount := folded.remainders[i]; amount != nil {
 			part := *m
-			part.Amount = rest
+			part.Amount = amount
 			m = &part
 		}
 		about := Detail{Kind: KindTransfer, Actor: &m.From, Amounts: []verdict.Amount{{N: m.Amount}}}
@@ -218,7 +218,7 @@ func (a *stepWriter) transferSteps(folded *folding) (steps []step) {
 }
 
 func (a Words) sayMove(t *flow.Transfer) string {
-	key := facts.TransferKey(t)
+	key := t.Key()
 	what := a.Amount(key, t.Amount)
 	_, scaled := a.Decimals(t.Token)
 	zero, was := common.Address{}, "was"

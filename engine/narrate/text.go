@@ -188,11 +188,11 @@ func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 	n = new(big.Int).Abs(n)
 	symbol := a.Symbol(key.Token)
 	switch {
-	case key.NFT && !isRange(key) && a.Flow != nil && a.Flow.Undecided[key.Token]:
-		return "token " + clip(key.ID) + " of " + symbol
 	case key.NFT && isRange(key):
 		first, last, _ := key.Range()
 		return api.Thousands(n.String()) + " NFTs of " + symbol + " (" + clip(first) + " … " + clip(last) + ")"
+	case key.NFT && a.Flow != nil && a.Flow.Undecided[key.Token]:
+		return "token " + clip(key.ID) + " of " + symbol
 	case key.NFT:
 		return "NFT " + clip(key.ID) + " of " + symbol
 	case key.ID != "":

@@ -145,12 +145,12 @@ func (a *argument) checkKind() error {
 	for strings.HasSuffix(kind, "]") {
 		open := strings.LastIndexByte(kind, '[')
 		if open < 0 {
-			return fmt.Errorf("brackets of %q", a.kind)
+			return fmt.Errorf("the brackets of %q do not match", a.kind)
 		}
 		if text := kind[open+1 : len(kind)-1]; text != "" {
 			n, err := strconv.ParseUint(text, 10, 16)
 			if err != nil || n == 0 || text[0] == '0' {
-				return fmt.Errorf("length of the array %q", a.kind)
+				return fmt.Errorf("the length of the array %q is not from 1 to 65535", a.kind)
 			}
 			words *= int(n)
 		}
@@ -163,7 +163,7 @@ func (a *argument) checkKind() error {
 	case a.parts == nil && kind != "()" && !elementary(kind):
 		return fmt.Errorf("%q is no type; want one of the contract ABI such as uint256, address, bytes32[] or (address,uint256)", kind)
 	case a.parts != nil && kind != tupleOf(a.parts):
-		return fmt.Errorf("%q after the tuple", strings.TrimPrefix(kind, tupleOf(a.parts)))
+		return fmt.Errorf("%q follows a tuple; want lengths of an array, or a space and the name", strings.TrimPrefix(kind, tupleOf(a.parts)))
 	}
 	if e := (&argument{kind: kind, parts: a.parts}); a.parts != nil {
 		if each, _ := e.words(); each > maxWords/words {

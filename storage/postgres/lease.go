@@ -57,26 +57,18 @@ func (s *Store) takeLease(ctx context.Context) error {
 	holder := ""
 	var since time.Time // when the database began to answer without a break
 	for {
-		asked := time.Now()
 		if since.IsZero() {
-			since = asked
+			since = time.Now()
 		}
-		ended := asked.Sub(since) >= s.options.watch
-		err := s.tryLease(ctx, ended)
-		if err == nil {
-			s.hold.extend(asked.Add(s.options.Lease))
-			if time.Since(asked) >= s.options.Lease/3 { // it waited for a write of the owner before
-				err = s.renew()
-			}
-			if err == nil {
-				return nil
-			}
+		taken, err := s.tryLease(ctx, time.Since(since) >= s.options.watch)
+		if taken {
+			return nil
 		}
-		if isOutage(err) && !errors.Is(err, pgx.ErrNoRows) {
+		if err != nil && isOutage(err) {
 			since = time.Time{}
 		}
 		switch {
-		case errors.Is(err, pgx.ErrNoRows) || errors.Is(err, ErrLeaseLost) || isConflict(err):
+		case err == nil || isConflict(err):
 		case ctx.Err() != nil:
 			return leasedBy(holder)
 		case !isOutage(err) || s.options.LeaseWait >= 0:
@@ -99,16 +91,27 @@ func (s *Store) takeLease(ctx context.Context) error {
 	}
 }
 
-// tryLease takes the lease if it is free. The error is pgx.ErrNoRows if it is not.
-func (s *Store) tryLease(ctx context.Context, ended bool) error {
-	free := false
-	if err := s.writer.QueryRow(ctx, mayTakeLease, leaseName, ended, s.commandSession()).Scan(&free); err != nil {
-		return err
+// tryLease takes the lease if it was given back, or has ended and ended is true.
+func (s *Store) tryLease(ctx context.Context, ended bool) (taken bool, err error) {
+	asked, free := time.Now(), false
+	err = s.writer.QueryRow(ctx, mayTakeLease, leaseName, ended, s.commandSession()).Scan(&free)
+	if err != nil || !free {
+		return false, err
 	}
-	if !free {
-		return pgx.ErrNoRows
+	err = s.writer.QueryRow(ctx, takeLease, leaseName, ended, s.commandSession(), s.owner, s.options.Lease.Milliseconds()).Scan(&s.epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil // another process was faster
 	}
-	return s.writer.QueryRow(ctx, takeLease, leaseName, ended, s.commandSession(), s.owner, s.options.Lease.Milliseconds()).Scan(&s.epoch)
+	if err != nil {
+		return false, err
+	}
+	s.hold.extend(asked.Add(s.options.Lease))
+	if time.Since(asked) >= s.options.Lease/3 { // it waited for a write of the owner before
+		if err = s.renew(); errors.Is(err, ErrLeaseLost) {
+			return false, nil
+		}
+	}
+	return err == nil, err
 }
 
 // commandSession is the name of the sessions of a command; empty for a server.

@@ -297,7 +297,7 @@ func TestWaitingLocksNothing(t *testing.T) {
 // TestLeaseAfterAWait: who takes the lease waits for a write of the owner before, and has all of the
 // lease after that.
 func TestLeaseAfterAWait(t *testing.T) {
-	server, url := pgtest.Shared(t), create(t)
+	url := create(t)
 	old := open(t, url, Options{Lease: time.Hour, ExpireEvery: -1})
 	tx, err := old.pool.Begin(t.Context())
 	if err != nil {
@@ -318,8 +318,11 @@ func TestLeaseAfterAWait(t *testing.T) {
 		next, err = Open(t.Context(), url, Options{Lease: lease, ExpireEvery: -1, watch: time.Millisecond})
 		opened <- err
 	}()
-	for server.SQL(t, "postgres", "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO leases%'") == "0" {
-		time.Sleep(time.Millisecond)
+	for waits := 0; waits == 0; time.Sleep(time.Millisecond) {
+		const sql = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'INSERT INTO leases%'`
+		if err := old.pool.QueryRow(t.Context(), sql).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
 	}
 	time.Sleep(lease) // the write goes on for longer than a lease
 	if err := tx.Rollback(t.Context()); err != nil {

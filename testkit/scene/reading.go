@@ -118,7 +118,7 @@ func ofTransfers(a *facts.Case, line func(string, any)) {
 		seen[t.Token] = true
 		n, ok := a.Decimals(t.Token)
 		found(line, "Decimals of "+api.AddrOf(t.Token).Short(), ok, n)
-		coin, of := a.RateInCoin(facts.TransferKey(t))
+		coin, of := a.RateInCoin(t.Key())
 		found(line, "RateInCoin of "+api.AddrOf(t.Token).Short(), coin != nil, coin, of)
 		token, ok := a.HybridOf(t.Token)
 		found(line, "HybridOf", ok, token)

@@ -193,6 +193,14 @@ func TestUnits(t *testing.T) {
 		"amount:log:40": "NFT 7 of USDC", "amount:log:41": "3 of USDC id 8, 3 of USDC id 9", "usd:log:41": unit,
 		"amount:sent:" + vault + ":" + usdc: unit, "usd:sent:" + vault + ":" + usdc: unit, "figure:1": unit, "figure:1.usd": unit, "figure:2": unit,
 	})
+	ids := at(0, 7, flow.ERC721)
+	ids.Last, ids.Amount = big.NewInt(123_456), big.NewInt(123_450)
+	f([]flow.Transfer{ids}, map[string]string{"amount:log:40": "123,450 NFTs of USDC (7 … 123456)"})
+	c := exploitCase(t)
+	c.Flow = &flow.Flow{Transfers: []flow.Transfer{ids}}
+	if ix := NewIndex(c); !ix.raws["123456"] || !ix.raws["123450"] || ix.raws["123457"] {
+		t.Error("a text may name the last id of a range and the number of ids, and no other number")
+	}
 	many := []flow.Transfer{at(0, 7, flow.ERC721)}
 	for id := range int64(maxUnits + 1) {
 		many = append(many, at(1, id, flow.ERC1155))
