@@ -178,6 +178,7 @@ func TestAgentCallerGone(t *testing.T) {
 // for more gets no further turn.
 func TestAgentMeters(t *testing.T) {
 	flags := service.ScriptedModel(t, "anthropic", fallsSilent())
+	flags.Patience, flags.Wire.Silence, flags.Wire.Turn = time.Hour, time.Hour, time.Hour // the model still talks when it is cancelled
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	told := make(chan int64, 1)

@@ -39,7 +39,7 @@ type versions struct {
 // serve starts a server of a version; stop ends it.
 func (v *versions) serve(program string, more ...string) (l *looks, stop func()) {
 	v.Helper()
-	app.SetProgram(v, program)
+	app.SetProgram(v, program) // for all of the process: such a test is not parallel
 	base, stop := service.StartUntil(v.T, v.w, append(more, "--data", v.dir)...)
 	return &looks{v.T, base, v.w.Tx.Hash, v.w}, stop
 }
@@ -57,7 +57,6 @@ func settled(t *testing.T, a service.Answer) string {
 // TestNewRulesAskNobody: another version of the program explains what was kept without a request,
 // and its result is that of a fresh analysis.
 func TestNewRulesAskNobody(t *testing.T) {
-	t.Parallel()
 	var txs []fixture.Tx
 	byChain := map[uint64][]fixture.Block{}
 	for _, b := range fixture.Blocks(t) {
@@ -153,7 +152,6 @@ func (v *versions) measure() {
 // TestEvidenceOfOtherRequests: evidence is read again where the rules or the user's data are others,
 // and for nothing else.
 func TestEvidenceOfOtherRequests(t *testing.T) {
-	t.Parallel()
 	v := &versions{t, service.NewWorld(t), t.TempDir()}
 	f := func(free bool, program, more string, flags ...string) {
 		t.Helper()
@@ -219,7 +217,6 @@ func TestEvidenceOfYoungBlock(t *testing.T) {
 
 // TestDamagedEvidence: what cannot be read, or lacks an answer, is asked for anew and replaced.
 func TestDamagedEvidence(t *testing.T) {
-	t.Parallel()
 	v := &versions{t, service.NewWorld(t), t.TempDir()}
 	look := func(program string) (service.Answer, int) {
 		t.Helper()

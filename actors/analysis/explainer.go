@@ -220,7 +220,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, fi
 	}
 	select {
 	case out := <-s.reply:
-		return out
+		return out.unlessGone(ctx)
 	default:
 	}
 	// The Supervisor panicked. Nothing else accesses its evidence now.

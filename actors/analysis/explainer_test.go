@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-
+	actors "txlens/actors/runtime"
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/ethrpc"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 var (
@@ -563,5 +564,24 @@ func TestNothingForACallerWhoLeft(t *testing.T) {
 	f(t.Context(), "rules", true)
 	if o := (outcome{err: api.ErrUnpaid}).unlessGone(gone); o.err != api.ErrUnpaid {
 		t.Errorf("%v", o.err)
+	}
+}
+
+// endedUnseen is a context that has ended without waking who waits for it.
+type endedUnseen struct{ context.Context }
+
+func (endedUnseen) Done() <-chan struct{} { return nil }
+func (endedUnseen) Err() error            { return context.Canceled }
+
+// TestNothingAfterTheSupervisor: the same holds whichever of the result and the end of the supervisor
+// is seen first.
+func TestNothingAfterTheSupervisor(t *testing.T) {
+	for range 100 { // select takes either
+		s := &supervisor{reply: make(chan outcome, 1), closed: make(chan struct{})}
+		s.reply <- outcome{result: &api.Result{AnalysisModel: api.ModelPartial}}
+		close(s.closed)
+		if o := new(Explainer).wait(endedUnseen{t.Context()}, s, actors.Ref{}, nil); o.result != nil || !errors.Is(o.err, context.Canceled) {
+			t.Fatalf("%v, %v", o.result, o.err)
+		}
 	}
 }
