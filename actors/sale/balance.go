@@ -41,6 +41,7 @@ type RunBalance struct {
 type waitingPurchase struct {
 	most     int64
 	notified bool // its collector was woken
+	idle     bool // no purchase of the run is in progress, so the run does nothing while this one waits
 }
 
 // timer is the part of time.Timer that a RunBalance uses; tests replace it.
@@ -65,14 +66,14 @@ func (t *RunBalance) OnCost(nano int64) {
 // Gate is called by the meter before a purchase with the highest price that it can have, in
 // nano-dollars. It returns when that fits into what the payer may owe and what vouchers cover,
 // and waits for a voucher otherwise. Purchases of a run pass in the order of their calls. slot,
-// which may be nil, is parked during the wait.
+// which may be nil, is parked while this one waits and no purchase of the run is in progress.
 func (t *RunBalance) Gate(ctx context.Context, most int64, slot Parker) (meter.Hold, error) {
 	t.accounts.mu.Lock()
 	me := &waitingPurchase{most: most}
 	t.waiting = append(t.waiting, me)
 	t.accounts.mu.Unlock()
 	defer t.leaveQueue(me)
-	for waits := false; ; waits = true {
+	for {
 		hold, changed, err := t.try(me)
 		switch {
 		case err != nil:
@@ -86,7 +87,8 @@ func (t *RunBalance) Gate(ctx context.Context, most int64, slot Parker) (meter.H
 		case hold != nil:
 			return hold, nil
 		}
-		if !waits && slot != nil {
+		// Again in each turn: a purchase of the run that passed meanwhile has resumed the slot.
+		if me.idle && slot != nil {
 			if err := slot.Park(); err != nil {
 				t.Close()
 				continue
@@ -108,6 +110,7 @@ func (t *RunBalance) try(me *waitingPurchase) (hold meter.Hold, changed <-chan s
 	if t.gaveUp != nil {
 		return nil, nil, t.gaveUp
 	}
+	me.idle = t.reserved == 0
 	if t.waiting[0] != me {
 		return nil, t.account.changed, nil
 	}

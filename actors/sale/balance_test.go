@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/engine/api"
+	"txlens/engine/meter"
 	"txlens/engine/mpp/tempo"
 )
 
@@ -128,23 +129,31 @@ func TestLeaveWakes(t *testing.T) {
 	}
 }
 
-// slot counts what a run does with it.
+// slot is a slot that runs or is parked.
 type slot struct {
 	mu              sync.Mutex
-	parked, resumed int
+	away            bool // it is parked
+	parked, resumed int  // how often it was
 	full            error
 }
 
 func (s *slot) Park() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parked++
+	if s.away {
+		return nil
+	}
+	if s.full == nil {
+		s.away = true
+		s.parked++
+	}
 	return s.full
 }
 
 func (s *slot) Resume(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.away = false
 	s.resumed++
 	return nil
 }
@@ -175,6 +184,53 @@ func TestGateParks(t *testing.T) {
 		if err := gate(context.Background(), balance, s); !errors.Is(err, api.ErrUnpaid) {
 			t.Errorf("where nobody may wait any more: %v", err)
 		}
+	})
+}
+
+// TestGateParksAgain: the slot of a run is parked whenever one of its purchases waits and none is
+// in progress, also after another purchase has resumed it.
+func TestGateParksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		balance := newAccounts(0, 0).join(common.Address{1}, "x", 0, false)
+		s := new(slot)
+		buy := func() <-chan meter.Hold {
+			passed := make(chan meter.Hold, 1)
+			go func() {
+				hold, err := balance.Gate(context.Background(), 10_000_000, s) // one cent
+				if err != nil {
+					t.Error(err)
+				}
+				passed <- hold
+			}()
+			synctest.Wait()
+			return passed
+		}
+		f := func(what string, away bool) {
+			t.Helper()
+			synctest.Wait()
+			if s.away != away {
+				t.Errorf("%s: parked %t, want %t", what, s.away, away)
+			}
+		}
+		first, second := buy(), buy()
+		f("two purchases wait", true)
+		balance.Collected(units(uint64(meter.Owed(10_000_000))))
+		one := <-first
+		f("the first is in progress", false)
+		one.Use(10_000_000)
+		one.End()
+		f("the first has ended and the second waits", true)
+		balance.Collected(units(uint64(meter.Owed(20_000_000))))
+		two := <-second
+		f("the second is in progress", false)
+		third := buy()
+		f("the third waits for the payer, and the run works", false)
+		two.Use(10_000_000)
+		two.End()
+		f("the third alone is left", true)
+		balance.Collected(units(uint64(meter.Owed(30_000_000))))
+		(<-third).End()
+		f("all are paid", false)
 	})
 }
 
