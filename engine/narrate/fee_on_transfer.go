@@ -51,9 +51,8 @@ func (a *headlineWriter) feeOnTransferHeadline() string {
 }
 
 // payee is the account that the calls of the token behind the actor's transfers name as the
-// receiver: the same for all of them, and one of those that got something.
+// receiver, the same for all of them.
 func (a *headlineWriter) payee(key flow.TokenKey) (who common.Address, ok bool) {
-	paid := false
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
 		if t.From != a.Actor || t.To == a.Actor || t.Key() != key {
@@ -64,9 +63,8 @@ func (a *headlineWriter) payee(key flow.TokenKey) (who common.Address, ok bool) 
 			return common.Address{}, false
 		}
 		who, ok = named, true
-		paid = paid || t.To == named
 	}
-	return who, ok && paid
+	return who, ok
 }
 
 // partlyBurnt names what was burnt of what the actor gave, and where the rest of it went.

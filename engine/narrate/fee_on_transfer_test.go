@@ -42,6 +42,7 @@ func TestTaxed(t *testing.T) {
 	f("Sent 100 USDC to 3 addresses", own, part{scene.Friend, 50}, part{scene.Bot, 48}, part{zero, 2})
 	f("Sent 100 USDC to 0xf00d…f00d", own, part{scene.Friend, 50}, part{scene.Friend, 50})
 	f("Sent 100 USDC to 0xb070…b070", send, part{scene.Bot, 100})
+	f("Sent 100 USDC to 2 addresses", send, part{scene.Bot, 60}, part{zero, 40}) // not to whom the call names
 	f("Sent 100 USDC to 5 addresses", send,
 		part{scene.Friend, 96}, part{scene.Bot, 1}, part{scene.Pool1, 1}, part{scene.Pool2, 1}, part{scene.Vault, 1})
 	f("Burnt 100 USDC", burn, part{zero, 100})
@@ -110,4 +111,36 @@ func TestTaxedWithoutLogs(t *testing.T) {
 	}
 	f("transfer: Sent 95 USDC to 0xf00d…f00d; 5 USDC went to the token as a fee", 1)
 	f("transfer: Sent 200 USDC to 2 addresses", 2)
+}
+
+// TestTaxedBesideOthers: what an account sends to itself, and a token that comes back, do not hide who
+// was paid; a transfer behind which no call names a receiver does.
+func TestTaxedBesideOthers(t *testing.T) {
+	f := func(name, want string, more func(s *scene.Scene, moved func(token, named common.Address, to ...common.Address))) {
+		t.Helper()
+		s := scene.New(&scene.Router, 0, scene.Input("forward(address)", scene.Friend))
+		moved := func(token, named common.Address, to ...common.Address) {
+			call := s.Call(scene.Router, token, 0, scene.Input("transferFrom(address,address,uint256)", scene.User, named, int(100e6)))
+			at := len(s.Root.Logs)
+			for i, who := range to {
+				s.Transfer(token, scene.User, who, []int{95e6, 5e6}[i])
+			}
+			call.Logs = append(call.Logs, s.Root.Logs[at:]...)
+			s.Root.Logs = s.Root.Logs[:at]
+		}
+		moved(scene.Usdc, scene.Friend, scene.Friend, scene.Usdc)
+		more(s, moved)
+		if got := scene.Held(t, name, s.Facts(t)).Summary; got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	type move = func(token, named common.Address, to ...common.Address)
+	const sent = "Sent 95 USDC to 0xf00d…f00d; 5 USDC went to the token as a fee"
+	f("alone", sent, func(*scene.Scene, move) {})
+	f("to itself", sent, func(_ *scene.Scene, moved move) { moved(scene.Usdc, scene.User, scene.User) })
+	f("a token that came back", sent, func(s *scene.Scene, moved move) {
+		moved(scene.Weth, scene.Bot, scene.Bot)
+		s.Transfer(scene.Weth, scene.Bot, scene.User, 95e6)
+	})
+	f("of which no call tells", "Sent 101 USDC to 3 addresses", func(s *scene.Scene, _ move) { s.Transfer(scene.Usdc, scene.User, scene.Bot, 1e6) })
 }

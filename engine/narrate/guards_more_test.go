@@ -80,6 +80,13 @@ func TestArbitragesTold(t *testing.T) {
 		return s
 	}
 	f("from the coin on", ring(scene.Weth, usdc, daiToken), "Closed an arbitrage over 3 pools (WETH → USDC → DAI → WETH), gaining 0.000000000009 WETH before the fee")
+	f("from a token on", ring(usdc, scene.Weth, daiToken), "Closed an arbitrage over 3 pools (USDC → WETH → DAI → USDC), gaining 9 USDC before the fee")
+	gainsDai := pooled(pooled(made(bot), bot, scene.Pool1, usdc, daiToken, 7_000000, 1000_000000), bot, scene.Pool2, daiToken, usdc, 900_000000, 7_000000)
+	f("from what was gained on", gainsDai, "Closed an arbitrage over 2 pools (DAI → USDC → DAI), gaining 0.0000000001 DAI before the fee")
+	coin := pooled(pooled(made(bot), bot, scene.Pool1, usdc, scene.Weth, 7_000000, 1003_000000), bot, scene.Pool2, scene.Weth, usdc, 1000_000000, 7_000000)
+	coin.Transfer(scene.Weth, bot, nobody, 3_000000).Log(scene.Weth, "Withdrawal(address,uint256)", []any{bot}, 3_000000)
+	coin.Call(scene.Weth, bot, 3_000000, nil)
+	f("from the wrapped coin on, unwrapped", coin, "Closed an arbitrage over 2 pools (WETH → USDC → WETH), gaining 3,000,000 wei before the fee")
 	ends := pooled(made(bot), bot, scene.Pool1, scene.Weth, usdc, 1000_000000, 7)
 	pooled(ends, bot, scene.Pool2, usdc, scene.Weth, 7, 1003_000000).Transfer(scene.Weth, bot, nobody, 3_000000)
 	ends.Log(scene.Weth, "Withdrawal(address,uint256)", []any{bot}, 3_000000)

@@ -130,7 +130,7 @@ func (a *headlineWriter) tradedItems() string {
 	var burnt, minted []*flow.Transfer
 	for _, side := range [][]facts.Leg{a.Out, a.In} {
 		for i := range side {
-			if side[i].Native() || side[i].Key.NFT || side[i].Key.ID != "" {
+			if side[i].Key.NFT {
 				continue
 			}
 			for _, t := range a.ItemsOf(side[i].Key.Token) {

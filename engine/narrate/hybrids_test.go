@@ -109,5 +109,12 @@ func TestHybridTrades(t *testing.T) {
 		"Swapped 1,500 raw units of 0x7a17…7a17 for 9 USDC on Uniswap v2; NFT 9 of 0x7a17…7a17 burnt")
 	moves := trade().Transfer(scene.Usdc, scene.User, scene.Pool1, 9_000000).Log(scene.Vault, amount404, []any{scene.Pool1, scene.User}, 1500).
 		Log(scene.Vault, moved, []any{scene.Pool1, scene.User, 9}).Log(scene.Pool1, v2Trade, []any{scene.Router, scene.User}, 9_000000, 0, 0, 1500)
+	f("minted to another", trade().Transfer(scene.Usdc, scene.User, scene.Pool1, 9_000000).Log(scene.Vault, amount404, []any{scene.Pool1, scene.User}, 1500).
+		Log(scene.Pool1, v2Trade, []any{scene.Router, scene.User}, 9_000000, 0, 0, 1500).Log(scene.Vault, moved, []any{none, scene.Friend, 9}), "Swapped 9 USDC for 1,500 raw units of 0x7a17…7a17 on Uniswap v2")
+	f("burnt of another", trade().Log(scene.Vault, amount404, []any{scene.User, scene.Pool1}, 1500).Transfer(scene.Usdc, scene.Pool1, scene.User, 9_000000).
+		Log(scene.Pool1, v2Trade, []any{scene.Router, scene.User}, 1500, 0, 0, 9_000000).Log(scene.Vault, moved, []any{scene.Friend, none, 9}), "Swapped 1,500 raw units of 0x7a17…7a17 for 9 USDC on Uniswap v2")
+	f("moved and minted", trade().Transfer(scene.Usdc, scene.User, scene.Pool1, 9_000000).Log(scene.Vault, amount404, []any{scene.Pool1, scene.User}, 1500).
+		Log(scene.Vault, moved, []any{scene.Pool1, scene.User, 9}).Log(scene.Vault, moved, []any{none, scene.User, 10}).
+		Log(scene.Pool1, v2Trade, []any{scene.Router, scene.User}, 9_000000, 0, 0, 1500), "Swapped 9 USDC for 1,500 raw units of 0x7a17…7a17 and NFT 9 of 0x7a17…7a17 on Uniswap v2; NFT 10 of 0x7a17…7a17 minted")
 	f("moved", moves, "Swapped 9 USDC for 1,500 raw units of 0x7a17…7a17 and NFT 9 of 0x7a17…7a17 on Uniswap v2")
 }

@@ -66,3 +66,19 @@ func TestSandwichTold(t *testing.T) {
 	f("back leg without a front leg", back, []*scene.Scene{victim}, nil, "swap : Swapped 90.6611 USDC for 0.0000000001174 WETH, by contract 0xb070…b070")
 	f("victim of no back leg", victim, []*scene.Scene{front}, nil, "swap : Swapped 0.0000000001 WETH for 75.5698 USDC, by contract 0x4007…4007")
 }
+
+// TestSandwichOfTwo: a sandwich may stand around several trades, which are counted.
+func TestSandwichOfTwo(t *testing.T) {
+	p := &reserves{weth: 1_000_000_000, usdc: 1_000_000_000}
+	front, bought := p.trade(0xf1, scene.Miner, scene.Bot, true, 100_000_000)
+	first, _ := p.trade(0xf2, scene.User, scene.Router, true, 100_000_000)
+	second, _ := p.trade(0xf4, scene.Friend, scene.Router, true, 100_000_000)
+	back, _ := p.trade(0xf3, scene.Miner, scene.Bot, false, bought)
+	in := front.Facts(t)
+	in.Neighbours = &ethrpc.Neighbours{After: []*ethrpc.Receipt{first.Rc, second.Rc, back.Rc}}
+	const want = "Front leg of a sandwich around 2 trades in pool 0x9001…9001 (the trades got 26.7027 USDC less; both legs gained 0.0000000000366 WETH before fees): " +
+		"swapped 0.0000000001 WETH for 90.6611 USDC, by contract 0xb070…b070"
+	if got := scene.Held(t, "front leg", in).Summary; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -396,7 +396,7 @@ func (a *headlineWriter) route(o *classify.Opinion) string {
 
 // sameCoin reports whether two assets are one, wrapped or not.
 func (a *headlineWriter) sameCoin(x, y flow.TokenKey) bool {
-	coin := func(k flow.TokenKey) bool { return k == flow.TokenKey{} || k.ID == "" && a.WrappedNative(k.Token) }
+	coin := func(k flow.TokenKey) bool { return k == flow.TokenKey{} || a.WrappedNative(k.Token) }
 	return x == y || coin(x) && coin(y)
 }
 
