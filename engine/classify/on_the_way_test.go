@@ -53,6 +53,8 @@ func TestTradesIntoVaults(t *testing.T) {
 	f("a coin that is minted by a trade", in("v2").Transfer(scene.Nft, zero, user, 48), "swap - -")
 	f("a vault that took nothing", swapped(scene.New(scene.At(zap), 0, nil2()).Transfer(scene.Usdc, user, pool, 9_000000), "v2").
 		Transfer(vault, zero, user, 48), "swap - -")
+	f("shares of a vault that paid nothing, for a token that takes in others", swapped(scene.New(scene.At(zap), 0, nil2()).Transfer(vault, user, zero, 48).
+		Transfer(scene.Usdc, zap, dai, 9_000000), "v2").Transfer(dai, pool, user, 50), "swap - -")
 	f("shares and a token that was bought", in("v2").Transfer(vault, zero, user, 48).Transfer(dai, pool, user, 3), "swap - -")
 }
 
