@@ -226,6 +226,11 @@ func TestNamesTold(t *testing.T) {
 	f("over", registered, two, 1000, 1000, `Registered "abc.eth" on ENS, paying 0.003 ETH`)
 	f("ever", registered, two, -1, 1000, `Registered "abc.eth" on ENS, paying 0.003 ETH`)
 	f("for ages", registered, two, 1_000_000_000_000_000, 1000, `Registered "abc.eth" for 31,709,792 years on ENS, paying 0.003 ETH`)
+	s := scene.New(&registrar, 3_000_000_000_000_000, opaque)
+	s.Log(registrar, "NameRenewed(string,bytes32,uint256,uint256)", []any{1}, 96, 1, 1000+year, 3, new(big.Int).Lsh(big.NewInt(0x616263), 232))
+	renewed := s.Facts(t)
+	renewed.Block.Timestamp = 1000
+	says("renewed", renewed, `Renewed "abc.eth" for 1 year on ENS, paying 0.003 ETH`)
 }
 
 // TestSubmittedCalls: what an owner asks a wallet of several to do, by the arguments of the call.
