@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
+	"txlens/engine/label"
 	"txlens/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -130,6 +131,43 @@ func TestSandwichRead(t *testing.T) {
 	failed := scene.New(&bot1, 0, opaque).Fail("execution reverted").Facts(t)
 	failed.Neighbours = &ethrpc.Neighbours{Before: receipts{opening}, After: receipts{victim, closing}}
 	f("failed", "none", facts.Read(failed))
+}
+
+// TestPublicContracts: what goes through a contract that serves everybody shows no searcher; a contract
+// for which nobody vouches, or of which a label warns, may be a searcher's.
+func TestPublicContracts(t *testing.T) {
+	f := func(name string, searches bool, at common.Address, l label.Label) {
+		t.Helper()
+		s := scene.New(&at, 0, opaque).Log(scene.Pool1, v2SwapEvent, []any{scene.Router, scene.User}, 300, 0, 0, 500)
+		in := s.Facts(t)
+		if l != (label.Label{}) {
+			in.Labels[at] = l
+		}
+		behind := receipts{neighbour(1, stranger, their, up(scene.Pool1)), neighbour(2, searcher, at, down(scene.Pool1))}
+		in.Neighbours = &ethrpc.Neighbours{After: behind}
+		if w := facts.Read(in).Sandwich; (w != nil) != searches {
+			t.Errorf("%s: %+v, want a sandwich: %v", name, w, searches)
+		}
+	}
+	f("unknown", true, bot1, label.Label{})
+	f("named", false, bot1, label.Label{Name: "Router", Category: "router"})
+	f("of a protocol", false, bot1, label.Label{Category: "token", Protocol: "aave_v3"})
+	f("named by itself", true, bot1, label.Label{Name: "Bot", Category: "contract"})
+	f("named without review", true, bot1, label.Label{Name: "Router", Category: "router", Protocol: "aave_v3", Confidence: label.Scraped})
+	f("accused", true, bot1, label.Label{Name: "Reported", Category: label.Reported, Protocol: "phishing"})
+	own := common.HexToAddress("0x0003B5Aa5E30E97FcC596BB5D0F3A75255E08D4e") // a wallet of the lists, without a protocol
+	listed := func(name string, searches bool, at common.Address) {
+		t.Helper()
+		other := neighbour(2, searcher, at, down(scene.Pool1))
+		a := block(t, searcher, bot1, nil, receipts{neighbour(1, stranger, their, up(scene.Pool1)), other}, up(scene.Pool1))
+		if w := a.Sandwich; (w != nil) != searches {
+			t.Errorf("%s: %+v, want a sandwich: %v", name, w, searches)
+		}
+	}
+	listed("unknown", true, bot2)
+	listed("of the lists", false, own)
+	listed("of the lists of sanctions", true, common.HexToAddress("0x01e2919679362dfbc9ee1644ba9c6da6d6245bb1"))
+	listed("of the lists, not reviewed", true, common.HexToAddress("0x000000000000040470635EB91b7CE4D132D616eD"))
 }
 
 // TestWaysOfTrades: each kind of pool says which way a trade went: a transaction stands behind one that

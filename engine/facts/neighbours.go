@@ -160,13 +160,13 @@ func (a *Case) same(x, y *party) bool {
 	return x.to == y.to || x.from == y.from && x.from != none
 }
 
-// public reports whether a contract serves everybody.
+// public reports whether a contract serves everybody. A label that accuses it vouches for no service.
 func (a *Case) public(addr common.Address) bool {
-	if a.ProtocolAt(addr) != "" || a.HasLabel(addr) {
+	if a.HasLabel(addr) {
 		return true
 	}
 	l, ok := label.Lookup(a.chainID, addr)
-	return ok && l.Confidence != label.Scraped && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
+	return ok && l.Confidence != label.Scraped && !l.Accuses()
 }
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.
