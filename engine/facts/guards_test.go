@@ -107,6 +107,18 @@ func TestGrantsRead(t *testing.T) {
 	f("operator", all.Log(scene.Nft, "Transfer(address,address,uint256)", []any{user, friend, 7}), "user friend nft - - - operator")
 	f("one NFT", made().Log(scene.Nft, approvalEvent, []any{user, friend, 7}), "user friend nft - 7 -")
 
+	kitties := common.HexToAddress("0x06012c8cf97BEaD5deAe237070F9587f8E7A266d") // NFTs by their id, not indexed
+	listed := common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")  // a divisible token of the lists
+	f("one NFT, not indexed", made().Log(kitties, approvalEvent, []any{user, friend}, 7), "user friend "+kitties.Hex()+" - 7 -")
+	f("the first NFT, not indexed", made().Log(kitties, approvalEvent, []any{user, friend}, 0), "user friend "+kitties.Hex()+" - 0 -")
+	f("one NFT, not indexed, taken back", made().Log(kitties, approvalEvent, []any{user, nobody}, 7),
+		"user nobody "+kitties.Hex()+" - 7 - revoked")
+	f("allowed, indexed", made().Log(listed, approvalEvent, []any{user, friend, 7}), "user friend "+listed.Hex()+" 7 - -")
+	f("one allowed, indexed", made().Log(listed, approvalEvent, []any{user, friend, 1}), "user friend "+listed.Hex()+" 1 - -")
+	f("nothing allowed, indexed", made().Log(listed, approvalEvent, []any{user, friend, 0}), "user friend "+listed.Hex()+" 0 - - revoked")
+	f("operator of NFTs by their id", made().Log(kitties, "ApprovalForAll(address,address,bool)", []any{user, friend}, true),
+		"user friend "+kitties.Hex()+" - - - operator")
+
 	lower := func(change func(s *scene.Scene)) *scene.Scene {
 		s := scene.New(&usdc, 0, scene.Input("decreaseAllowance(address,uint256)", friend, 3))
 		if change != nil {
@@ -137,6 +149,18 @@ func TestGrantsRead(t *testing.T) {
 	}
 	f("of Permit2", permit2("Approval(address,address,address,uint160,uint48)", []any{user, usdc, friend}, 5, 9), "user friend usdc 5 - -")
 	f("of Permit2, none", permit2("Approval(address,address,address,uint160,uint48)", []any{user, usdc, friend}, 0, 9), "user friend usdc 0 - - revoked")
+	const of2, down2 = "Approval(address,address,address,uint160,uint48)", "Lockdown(address,address,address)"
+	for i := range 3 {
+		indexed, data := []any{user, usdc, friend}, []any{usdc, friend}
+		indexed[i] = -1
+		f("of Permit2, no account", permit2(of2, indexed, 5, 9))
+		if i < 2 {
+			data[i] = -1
+			f("locked down, no account", permit2(down2, []any{user}, data...))
+		}
+	}
+	f("locked down, no owner", permit2(down2, []any{-1}, usdc, friend))
+	f("locked down, cut short", permit2(down2, []any{user}, usdc))
 	f("locked down", permit2("Lockdown(address,address,address)", []any{user}, usdc, friend), "user friend usdc 0 - - revoked")
 }
 
@@ -240,6 +264,19 @@ func TestSignaturesRead(t *testing.T) {
 	f("Permit2 for none", facts.Permit2, batch(0), nil)
 	f("Permit2 for more than there are", facts.Permit2, batch(3, usdc, 8, 9, 1), nil)
 	f("Permit2 for no account", facts.Permit2, batch(1, -1, 8, 9, 1), nil)
+	const one = "((address,uint256),uint256,uint256),(address,uint256),address"
+	const several = "((address,uint256)[],uint256,uint256),(address,uint256)[],address"
+	takes := func(token any) []byte {
+		return scene.Input("permitTransferFrom("+one+",bytes)", token, 5, 1, 9, friend, 4, signer, 256, 0)
+	}
+	f("a transfer by Permit2", facts.Permit2, takes(usdc), nil, "right router usdc 5")
+	f("a transfer by Permit2 of no token", facts.Permit2, takes(-1), nil)
+	f("a transfer by Permit2 for an order", facts.Permit2,
+		scene.Input("permitWitnessTransferFrom("+one+",bytes32,string,bytes)", usdc, 5, 1, 9, friend, 4, signer, 7, 320, 352, 0, 0), nil, "order")
+	f("a transfer by Permit2 of two", facts.Permit2, scene.Input("permitTransferFrom("+several+",bytes)",
+		128, 352, signer, 512, 96, 1, 9, 2, usdc, 5, daiToken, 8), nil, "right router usdc dai 8")
+	f("a transfer by Permit2 of a list outside", facts.Permit2,
+		scene.Input("permitTransferFrom("+several+",bytes)", 9999, 352, signer, 512), nil)
 }
 
 // TestTradesOfPools: what a pool took and gave, by its event and the transfers before it.
@@ -338,6 +375,20 @@ func TestLegsNetted(t *testing.T) {
 	got.Call(scene.Router, user, 200, nil)
 	f("coin got", got, user, " for 200 nobody router;")
 	f("nothing", made(), user, " for ")
+
+	pays := func(to common.Address) *scene.Scene {
+		s := scene.New(&vault, 0, scene.Input("transfer(address,uint256)", to, 100))
+		s.Transfer(daiToken, user, pool, 5).Transfer(vault, scene.Bot, nobody, 7)
+		return s.Transfer(vault, user, scene.Friend, 40).Transfer(vault, user, nobody, 60)
+	}
+	f("taken by the token", pays(scene.Friend), user, "5 dai pool1;100 vault nobody; for ")
+	f("asked to burn", pays(nobody), user, "5 dai pool1;100 vault nobody minted; for ")
+	again := pays(scene.Friend)
+	x := again.Call(vault, vault, 0, opaque)
+	again.Transfer(vault, user, nobody, 1)
+	logIn(again, x)
+	f("taken by the token, and burnt", again, user, "5 dai pool1;101 vault nobody minted; for ")
+	f("burnt alone", made().Transfer(vault, user, scene.Friend, 40).Transfer(vault, user, nobody, 60), user, "100 vault nobody minted; for ")
 }
 
 // TestNoFlow: what is read off movements is nothing where none are known.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -102,6 +104,12 @@ func TestPayloadsRead(t *testing.T) {
 	f("a command that may fail", routerCommands(commands([]byte{0x8b}, 1)), "wrap native coin09")
 	f("an unknown command", routerCommands(commands([]byte{0x3f}, 1)), "command 0x3f09")
 	f("a command without input", routerCommands(commands([]byte{0x0b, 0x0c}, 1)), "wrap native coin09")
+
+	actions := func(data []byte) []byte { return encoded(to, other, 5, 160, 0, 1, 32, len(data), data) }
+	basic := evmsig.SelSettlerBasic
+	f("an action", settlerActions(actions(basic[:])), fmt.Sprintf("trade at a contract%x", basic))
+	f("an unknown action", settlerActions(actions(call)), "action 0x0102030401020304")
+	f("an action of three bytes", settlerActions(actions(call[:3])), "010203")
 
 	texts := func(text string) []byte {
 		return encoded(128, 192, 256, 384, 1, to, 1, 7, 1, 32, len(text), []byte(text), 1, 32, 4, call)

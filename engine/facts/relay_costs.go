@@ -174,7 +174,8 @@ type relayFee struct {
 }
 
 // collectors are the payments of called contracts to the collectors that the relay named to them.
-// The context stands at no multiple of a word, so that arguments are not mistaken for it.
+// The context stands at no multiple of a word, so that arguments are not mistaken for it, and behind
+// the selector: of what is shorter than the context the remainder is not positive.
 func (c *costFinder) collectors() {
 	if !c.HasTrace() {
 		return
@@ -184,9 +185,9 @@ func (c *costFinder) collectors() {
 		n := len(f.Input)
 		switch {
 		case f.Kind != trace.Call || f.Status != trace.OK || f.Depth == 0:
-		case n >= 4+relayContext && (n-relayContext)%32 == 4:
+		case (n-relayContext)%32 == 4:
 			named[feeOf(f.Input[n-relayContext:])] = f
-		case n >= 4+relayContextUser && (n-relayContextUser)%32 == 4:
+		case (n-relayContextUser)%32 == 4:
 			named[feeOf(f.Input[n-relayContextUser:])] = f
 		}
 	}
