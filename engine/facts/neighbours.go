@@ -166,7 +166,7 @@ func (a *Case) public(addr common.Address) bool {
 		return true
 	}
 	l, ok := label.Lookup(a.chainID, addr)
-	return ok && l.Confidence != label.Scraped && !l.Accuses()
+	return ok && l.Confidence != label.Scraped && !l.Accuses() && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
 }
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.
