@@ -135,9 +135,13 @@ func (a *Case) nameKey(addr common.Address) string {
 // HasLabel reports whether anybody vouches for who stands at an address.
 func (a *Case) HasLabel(addr common.Address) bool {
 	l := a.LabelOf(addr)
-	// A name that the contract gave itself, or that nobody reviewed, vouches for nothing.
-	return l.Confidence != label.Scraped && !l.Accuses() &&
-		(l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract")
+	return vouches(&l) && (l.Protocol != "" || l.Category != "token")
+}
+
+// vouches reports whether somebody who reviewed it says whose contract it is. A name that the contract
+// gave itself does not, nor does a label that accuses it.
+func vouches(l *label.Label) bool {
+	return l.Confidence != label.Scraped && !l.Accuses() && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
 }
 
 // Unlabelled reports whether no label says who an address is. An accusing label says what it is

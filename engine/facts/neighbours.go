@@ -160,13 +160,13 @@ func (a *Case) same(x, y *party) bool {
 	return x.to == y.to || x.from == y.from && x.from != none
 }
 
-// public reports whether a contract serves everybody. A label that accuses it vouches for no service.
+// public reports whether a contract serves everybody: a label vouches for it, that of a token too.
 func (a *Case) public(addr common.Address) bool {
 	if a.HasLabel(addr) {
 		return true
 	}
 	l, ok := label.Lookup(a.chainID, addr)
-	return ok && l.Confidence != label.Scraped && !l.Accuses() && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
+	return ok && vouches(&l)
 }
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.

@@ -174,8 +174,8 @@ type relayFee struct {
 }
 
 // collectors are the payments of called contracts to the collectors that the relay named to them.
-// The context stands at no multiple of a word, so that arguments are not mistaken for it, and behind
-// the selector: of what is shorter than the context the remainder is not positive.
+// The context follows the selector and whole words, and its length is no multiple of a word, so that
+// arguments are not mistaken for it. For a shorter input the remainder is never 4.
 func (c *costFinder) collectors() {
 	if !c.HasTrace() {
 		return
