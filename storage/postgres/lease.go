@@ -107,7 +107,7 @@ func (s *Store) tryLease(ctx context.Context, ended bool) (taken bool, err error
 	}
 	s.hold.extend(asked.Add(s.options.Lease))
 	if time.Since(asked) >= s.options.Lease/3 { // it waited for a write of the owner before
-		if err = s.renew(); errors.Is(err, ErrLeaseLost) {
+		if err = s.renew(ctx); errors.Is(err, ErrLeaseLost) {
 			return false, nil
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Store) keepLease() time.Duration {
 	if s.isReleased() {
 		return s.options.Lease
 	}
-	err := s.renew()
+	err := s.renewInTime()
 	if errors.Is(err, ErrLeaseLost) && s.isReleased() {
 		return s.options.Lease // it was given back meanwhile
 	}
@@ -163,11 +163,16 @@ func (s *Store) keepLease() time.Duration {
 	return s.options.Lease / 3
 }
 
-// renew makes the lease last longer. A lease that has ended and that no other process has taken is
-// renewed, too: nobody else has written meanwhile.
-func (s *Store) renew() error {
+// renewInTime is renew for as long as a second attempt before the end of the lease leaves.
+func (s *Store) renewInTime() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
 	defer cancel()
+	return s.renew(ctx)
+}
+
+// renew makes the lease last longer. A lease that has ended and that no other process has taken is
+// renewed, too: nobody else has written meanwhile.
+func (s *Store) renew(ctx context.Context) error {
 	asked := time.Now()
 	tag, err := s.keeper.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {

@@ -170,7 +170,7 @@ func (s *Store) commit(group []write) (err error) {
 			return nil
 		case errors.Is(err, errLeaseEnded):
 			// An outage is for the next attempt.
-			if failed := s.renew(); errors.Is(failed, ErrLeaseLost) || failed != nil && !isOutage(failed) {
+			if failed := s.renewInTime(); errors.Is(failed, ErrLeaseLost) || failed != nil && !isOutage(failed) {
 				return failed
 			}
 		case errors.Is(err, ErrLeaseLost):
