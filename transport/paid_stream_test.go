@@ -374,6 +374,26 @@ func TestUnpaidRunIsNotDelivered(t *testing.T) {
 	sh.rests()
 }
 
+// TestStoppingAcceptsNoVoucher: a run that needs a voucher when the server stops ends because of the
+// server, not of its payer.
+func TestStoppingAcceptsNoVoucher(t *testing.T) {
+	sh := sellWith(t, func(ctx context.Context, job RunSpec) (*api.Result, error) {
+		hold, err := job.Gate(ctx, 500_000_000)
+		if err != nil {
+			return nil, api.ErrUnpaid
+		}
+		hold.End()
+		return byContext(ctx, job.Request)
+	}, nil)
+	one := sh.stream(goodBody, voucher(10_000))
+	one.wantNeed(20_000, 10_000)
+	sh.s.Drain()
+	if body := one.rest(); kindsOf(body) != "error [payment-receipt]" || !strings.Contains(body, `"code":"stopping"`) {
+		t.Errorf("%s", body)
+	}
+	sh.rests()
+}
+
 // TestCrowded: who finds no slot is charged nothing, and told why.
 func TestCrowded(t *testing.T) {
 	began, free := make(chan string, 1), make(chan struct{})

@@ -47,8 +47,9 @@ type change func(row *session.Channel, now time.Time) (keep *session.Channel, be
 // command is a change that the actor must apply.
 type command struct {
 	runtime.MayBeLate
-	change change
-	reply  chan answer // capacity 1
+	change   change
+	reply    chan answer // capacity 1
+	received *bool       // set by the actor; read by the caller after the actor has ended
 }
 
 // answer is the result of a command.
@@ -105,6 +106,7 @@ func (a *channel) Receive(ac runtime.Context) {
 	case loaded:
 		a.begin(ac, m)
 	case command:
+		*m.received = true
 		a.take(ac, m)
 	case stored:
 		a.conclude(ac, m)
