@@ -222,7 +222,7 @@ func TestNamedTwins(t *testing.T) {
 	}), "other redeem - medium: Redeemed 5 raw units of 0x0da1…0da1 for 5 USDC")
 	f("minted beside what was got", named("foo", func(s *scene.Scene) *scene.Scene {
 		return s.Transfer(dai, zero, user, 5).Transfer(scene.Usdc, friend, user, 5_000000)
-	}), "other receive - medium: Received 5 USDC and 5 raw units of 0x0da1…0da1 from 2 addresses")
+	}), "other receive - medium: Received 5 USDC from 0xf00d…f00d; 5 raw units of 0x0da1…0da1 minted")
 	f("minted NFT beside payment", named("foo", func(s *scene.Scene) *scene.Scene {
 		return s.Log(scene.Nft, "Transfer(address,address,uint256)", []any{zero, user, 3}).Transfer(scene.Usdc, user, friend, 5_000000)
 	}), "other mint_nft - medium: Minted NFT 3 of 0x0721…0721 for 5 USDC")

@@ -39,10 +39,11 @@ func TestTaxed(t *testing.T) {
 	f("Sent 98 USDC to 0xf00d…f00d; 2 USDC burnt by the token", own, part{scene.Friend, 98}, part{zero, 2})
 	f("Sent 98 USDC to 0xf00d…f00d; 2 USDC burnt by the token", own, part{scene.Friend, 48}, part{scene.Friend, 50}, part{zero, 2})
 	f("Sent 100 USDC to 2 addresses", own, part{scene.Friend, 50}, part{scene.Bot, 50})
-	f("Sent 100 USDC to 3 addresses", own, part{scene.Friend, 50}, part{scene.Bot, 48}, part{zero, 2})
+	f("Sent 98 USDC to 2 addresses; 2 USDC burnt", own, part{scene.Friend, 50}, part{scene.Bot, 48}, part{zero, 2})
 	f("Sent 100 USDC to 0xf00d…f00d", own, part{scene.Friend, 50}, part{scene.Friend, 50})
 	f("Sent 100 USDC to 0xb070…b070", send, part{scene.Bot, 100})
-	f("Sent 100 USDC to 2 addresses", send, part{scene.Bot, 60}, part{zero, 40}) // not to whom the call names
+	f("Sent 60 USDC to 0xb070…b070; 40 USDC burnt", send, part{scene.Bot, 60}, part{zero, 40}) // not to whom the call names
+	f("Sent 96 USDC to 2 addresses; 4 USDC burnt", send, part{scene.Bot, 60}, part{zero, 1}, part{scene.Pool1, 36}, part{zero, 3})
 	f("Sent 100 USDC to 5 addresses", send,
 		part{scene.Friend, 96}, part{scene.Bot, 1}, part{scene.Pool1, 1}, part{scene.Pool2, 1}, part{scene.Vault, 1})
 	f("Burnt 100 USDC", burn, part{zero, 100})

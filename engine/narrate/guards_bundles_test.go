@@ -108,7 +108,7 @@ func TestFeesOnTransfersTold(t *testing.T) {
 	three := sent().Transfer(usdc, user, scene.Bot, 1_000000).Transfer(usdc, user, usdc, 1_000000).Transfer(usdc, user, nobody, 1_000000)
 	f("to three", three, "Sent 97 USDC to 0xf00d…f00d; 1 USDC went to 0xb070…b070 as a fee of the token; 1 USDC went to the token as a fee; 1 USDC burnt by the token")
 	four := sent().Transfer(usdc, user, scene.Bot, 1_000000).Transfer(usdc, user, usdc, 1_000000).Transfer(usdc, user, nobody, 500000).Transfer(usdc, user, scene.Pool1, 500000)
-	f("to four", four, "Sent 100 USDC to 5 addresses")
+	f("to four", four, "Sent 99.5 USDC to 4 addresses; 0.5 USDC burnt")
 	f("two assets", sent().Transfer(usdc, user, nobody, 3_000000).Transfer(daiToken, user, friend, 5), "")
 }
 

@@ -58,7 +58,7 @@ func TestHybrids(t *testing.T) {
 	f("minted to two", item(item(send(), none, scene.Friend, 7), none, scene.Bot, 8),
 		sent+" to 0xf00d…f00d; NFT 7 of 0x7a17…7a17 and NFT 8 of 0x7a17…7a17 minted to 2 addresses")
 	f("another token beside it", item(send(), scene.User, none, 7).Transfer(scene.Usdc, scene.User, scene.Friend, 5_000000),
-		"Sent 5 USDC, 1,500 raw units of 0x7a17…7a17 and NFT 7 of 0x7a17…7a17 to 2 addresses")
+		"Sent 5 USDC and 1,500 raw units of 0x7a17…7a17 to 0xf00d…f00d; NFT 7 of 0x7a17…7a17 burnt")
 	f("two payees", item(send().Log(scene.Vault, amount404, []any{scene.User, scene.Bot}, 5), scene.User, none, 7),
 		"Sent 1,505 raw units of 0x7a17…7a17 to 2 addresses; NFT 7 of 0x7a17…7a17 burnt")
 	f("amount and item burnt", item(scene.New(&scene.Vault, 0, scene.Input("burn(uint256)", 1500)).Log(scene.Vault, amount404, []any{scene.User, none}, 1500),
@@ -83,7 +83,7 @@ func TestMirroredHybrids(t *testing.T) {
 		}
 	}
 	f(scene.Vault, "Sent 1,500 raw units of 0x7a17…7a17 to 0xf00d…f00d; NFT 7 of 0x0721…0721 burnt")
-	f(scene.Router, "Sent NFT 7 of 0x0721…0721 and 1,500 raw units of 0x7a17…7a17 to 2 addresses")
+	f(scene.Router, "Sent 1,500 raw units of 0x7a17…7a17 to 0xf00d…f00d; NFT 7 of 0x0721…0721 burnt")
 }
 
 // TestHybridTrades: who trades amounts trades no NFT, and items that came or went with them are told.

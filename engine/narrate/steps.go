@@ -345,10 +345,14 @@ func (a *stepWriter) sayPool(h *facts.Match, place string) string {
 	return place + " swapped " + a.Amount(took.Key, took.Amount) + " into " + a.Amount(gave.Key, gave.Amount)
 }
 
-// poolSides are what a pool took and gave for one swap.
+// poolSides are what a pool took and gave for one swap: by its event, else by its net movement,
+// which what it got or gave beside the swap would change.
 func (a *stepWriter) poolSides(h *facts.Match) (took, gave flow.Delta, ok bool) {
 	if h.Rule.Flags&facts.FlagPool == 0 {
 		return took, gave, false
+	}
+	if list := a.PoolTrades([]*facts.Match{h}); len(list) == 1 {
+		return flow.Delta{Key: list[0].In, Amount: list[0].Took}, flow.Delta{Key: list[0].Out, Amount: list[0].Gave}, true
 	}
 	n := 0
 	for i := range a.Matches {
@@ -358,9 +362,6 @@ func (a *stepWriter) poolSides(h *facts.Match) (took, gave flow.Delta, ok bool) 
 	}
 	c := a.Changes[h.Emitter]
 	if n != 1 || c == nil || len(c.Deltas) != 2 || c.Deltas[0].Amount.Sign() == c.Deltas[1].Amount.Sign() {
-		if list := a.PoolTrades([]*facts.Match{h}); len(list) == 1 {
-			return flow.Delta{Key: list[0].In, Amount: list[0].Took}, flow.Delta{Key: list[0].Out, Amount: list[0].Gave}, true
-		}
 		return took, gave, false
 	}
 	took, gave = c.Deltas[0], c.Deltas[1]

@@ -271,53 +271,12 @@ func (a *headlineWriter) transferHeadline() string {
 		}
 	}
 	if len(a.Out) == 0 {
-		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
+		return a.movement(a.digits(a.Actor)+" received", a.In, " from ", "")
 	}
 	if s := a.ownWayHeadline(); s != "" {
 		return s
 	}
-	return "Sent " + a.legs(a.Out) + a.peers(a.Out, " to ")
-}
-
-// peers names the other side of legs: one address, or their number.
-func (a *headlineWriter) peers(legs []facts.Leg, prep string) string {
-	var others map[common.Address]struct{} // made for the second; most have one
-	var first common.Address
-	seen := false
-	add := func(x common.Address) {
-		switch {
-		case !seen:
-			first, seen = x, true
-		case x == first:
-		case others == nil:
-			others = map[common.Address]struct{}{x: {}}
-		default:
-			others[x] = struct{}{}
-		}
-	}
-	if a.Flow != nil {
-		for i := range a.Flow.Transfers {
-			t := &a.Flow.Transfers[i]
-			if prep == " to " && t.From == a.Actor {
-				add(t.To)
-			}
-			if prep == " from " && t.To == a.Actor {
-				add(t.From)
-			}
-		}
-	}
-	for _, l := range legs {
-		if l.Native() && l.Counterparty != (common.Address{}) {
-			add(l.Counterparty)
-		}
-	}
-	switch {
-	case !seen:
-		return ""
-	case others == nil:
-		return prep + a.Who(first)
-	}
-	return prep + api.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
+	return a.movement("Sent", a.Out, " to ", "")
 }
 
 func (a *headlineWriter) deployHeadline(o *classify.Opinion) string {
@@ -464,13 +423,12 @@ func (a *headlineWriter) ownHeadline(o *classify.Opinion, verb, via string) stri
 	out, in := a.Out, a.In
 	switch o.Act {
 	case "receive":
-		s := "Received " + a.legs(in) + a.peers(in, " from ")
 		if minted := a.issued(true); minted != "" && a.issuedToOthers() {
-			return "Minted " + minted + ", receiving " + a.legs(in) + a.peers(in, " from ")
+			return a.movement("Minted "+minted+", receiving", in, " from ", "")
 		}
-		return s
+		return a.movement("Received", in, " from ", "")
 	case "pay":
-		return "Paid " + a.legs(out) + a.peers(out, " to ")
+		return a.movement("Paid", out, " to ", "")
 	case facts.ActMintNFT, facts.ActMint, facts.ActBurn:
 		return a.mintHeadline(verb, o)
 	case facts.ActOracle:
