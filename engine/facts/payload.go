@@ -133,7 +133,7 @@ func parallelCalls(targets, values, datas int) func([]byte) []InnerCall {
 			if c.To, c.HasTo = evmsig.Address(evmsig.Word(to, i)); !c.HasTo {
 				break
 			}
-			if w := evmsig.Word(sums, i); values >= 0 && w != nil {
+			if w := evmsig.Word(sums, i); w != nil {
 				c.Value = new(big.Int).SetBytes(w)
 			}
 			list = append(list, c)
