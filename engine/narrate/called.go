@@ -69,9 +69,9 @@ func (a *headlineWriter) callHeadline() string {
 	case len(out) > 0 && len(in) > 0:
 		return "Paid " + a.legs(out) + " and received " + a.legs(in) + through
 	case len(out) > 0:
-		return a.movement("Paid", out, " to ", through)
+		return a.sayLegs("Paid", out, " to ", through)
 	case len(in) > 0:
-		return a.movement("Received", in, " from ", through)
+		return a.sayLegs("Received", in, " from ", through)
 	}
 	if s := a.movedHeadline(); s != "" {
 		return s

@@ -76,6 +76,11 @@ func TestPassagesTold(t *testing.T) {
 	f("minted to two", made(scene.Router).Transfer(usdc, nobody, friend, 5_000000).Transfer(usdc, nobody, bot, 6_000000), "Minted 11 USDC to 2 addresses through 0x4007…4007")
 	f("burnt of two", made(scene.Router).Transfer(usdc, friend, nobody, 5_000000).Transfer(usdc, bot, nobody, 6_000000), "Burnt 11 USDC of 2 addresses through 0x4007…4007")
 	f("out of the called contract", made(scene.Router).Transfer(usdc, scene.Router, bot, 6_000000), "Moved 6 USDC from 0x4007…4007 to 0xb070…b070")
+	moved := func() *scene.Scene { return made(scene.Router).Transfer(usdc, friend, bot, 6_000000) }
+	f("burnt beside", moved().Transfer(usdc, friend, nobody, 1_000000), "Moved 6 USDC from 0xf00d…f00d to 0xb070…b070 (1 USDC burnt) through 0x4007…4007")
+	f("minted beside", moved().Transfer(usdc, nobody, bot, 1_000000), "Moved 6 USDC from 0xf00d…f00d to 0xb070…b070 (1 USDC minted) through 0x4007…4007")
+	f("wrapped coin burnt beside", made(scene.Router).Transfer(scene.Weth, friend, bot, 6_000_000_000_000).Transfer(scene.Weth, friend, nobody, 1_000_000_000_000),
+		"Moved 0.000007 ETH from 0xf00d…f00d to 0xb070…b070 through 0x4007…4007")
 	ids := func(n int) *scene.Scene {
 		s := made(scene.Router)
 		for i := range n {
@@ -85,6 +90,8 @@ func TestPassagesTold(t *testing.T) {
 	}
 	f("an NFT", ids(1), "Moved an NFT of 0x0721…0721 from 0xf00d…f00d to 0xb070…b070 through 0x4007…4007")
 	f("NFTs", ids(2), "Moved 2 NFTs of 0x0721…0721 from 0xf00d…f00d to 0xb070…b070 through 0x4007…4007")
+	f("an NFT burnt beside NFTs", ids(2).Log(scene.Nft, "Transfer(address,address,uint256)", []any{friend, nobody, 9}),
+		"Moved 2 NFTs of 0x0721…0721 from 0xf00d…f00d to 0xb070…b070 (an NFT of 0x0721…0721 burnt) through 0x4007…4007")
 	unwrapped := made(scene.Router).Transfer(scene.Weth, friend, pool, 5_000_000_000_000)
 	unwrapped.Call(pool, friend, 5_000_000_000_000, nil)
 	f("wrapped coin for coin", unwrapped, "Called function 0xdeadbeef of 0x4007…4007; nobody gained or lost tokens")

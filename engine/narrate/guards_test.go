@@ -255,6 +255,12 @@ func TestSimilarTold(t *testing.T) {
 	f("another amount", run(last(func(i int) (common.Address, common.Address, common.Address, int) {
 		return scene.Usdc, scene.User, to(i), 5_000001
 	}, usual)), "", one)
+	f("one burnt", run(last(func(int) (common.Address, common.Address, common.Address, int) {
+		return scene.Usdc, scene.User, nobody, 5_000000
+	}, usual)), "", one, "0xa11c…a11c burnt 5 USDC.")
+	f("all burnt", run(func(int) (common.Address, common.Address, common.Address, int) {
+		return scene.Usdc, scene.User, nobody, 5_000000
+	}), "", "0xa11c…a11c burnt 5 USDC (4 times).")
 	f("another token", run(last(func(i int) (common.Address, common.Address, common.Address, int) {
 		return daiToken, scene.User, to(i), 5_000000
 	}, usual)), "", one)

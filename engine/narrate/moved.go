@@ -16,7 +16,8 @@ import (
 // movement is one asset that went from accounts to others, net of what they passed on.
 type movement struct {
 	key      flow.TokenKey
-	amount   *big.Int // what the losers lost, or the gainers gained where nobody lost
+	amount   *big.Int // what went from accounts to others, or all that was minted or burnt
+	burnt    *big.Int // beside amount; negative: minted; nil: neither
 	from, to []common.Address
 	only     flow.TokenKey // what moved of a collection, where that is one key
 }
@@ -71,8 +72,14 @@ func (a *headlineWriter) movements() (list []movement) {
 	for i := range list {
 		p := &list[i]
 		p.from, p.to = facts.Distinct(p.from), facts.Distinct(p.to)
-		if len(p.from) == 0 {
-			p.amount = gained[p.key]
+		switch got := gained[p.key]; {
+		case len(p.from) == 0:
+			p.amount = got
+		case len(p.to) > 0 && p.key != flow.TokenKey{} && p.amount.Cmp(got) != 0:
+			p.burnt = new(big.Int).Sub(p.amount, got)
+			if p.burnt.Sign() > 0 {
+				p.amount = got
+			}
 		}
 	}
 	list = slices.DeleteFunc(list, func(p movement) bool {
@@ -201,23 +208,34 @@ func (a *headlineWriter) named() string {
 }
 
 func (a *headlineWriter) sayMovement(p *movement) string {
-	what := a.Amount(p.key, p.amount)
-	if p.key.NFT {
-		what = api.Thousands(p.amount.String()) + " NFTs of " + a.Symbol(p.key.Token)
-		if p.amount.Cmp(big.NewInt(1)) == 0 {
-			what = "an NFT of " + a.Symbol(p.key.Token)
-		}
-		if isRange(p.only) {
-			what = a.Amount(p.only, p.amount)
-		}
-	}
+	what := a.sayMoved(p, p.amount)
 	switch {
 	case len(p.from) == 0:
 		return "Minted " + what + " to " + a.crowd(p.to)
 	case len(p.to) == 0:
 		return "Burnt " + what + " of " + a.crowd(p.from)
 	}
-	return "Moved " + what + " from " + a.crowd(p.from) + " to " + a.crowd(p.to)
+	s := "Moved " + what + " from " + a.crowd(p.from) + " to " + a.crowd(p.to)
+	switch {
+	case p.burnt == nil:
+		return s
+	case p.burnt.Sign() > 0:
+		return s + " (" + a.sayMoved(p, p.burnt) + " burnt)"
+	}
+	return s + " (" + a.sayMoved(p, new(big.Int).Neg(p.burnt)) + " minted)"
+}
+
+// sayMoved tells an amount of what moved, NFTs of a collection by their number.
+func (a *headlineWriter) sayMoved(p *movement, n *big.Int) string {
+	switch {
+	case !p.key.NFT:
+		return a.Amount(p.key, n)
+	case isRange(p.only):
+		return a.Amount(p.only, n)
+	case n.Cmp(big.NewInt(1)) == 0:
+		return "an NFT of " + a.Symbol(p.key.Token)
+	}
+	return api.Thousands(n.String()) + " NFTs of " + a.Symbol(p.key.Token)
 }
 
 // crowd names one account, or counts several.

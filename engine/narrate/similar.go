@@ -13,7 +13,7 @@ import (
 const minAlike = 4
 
 // similarSteps is the run of token transfers that begins the steps: NFTs of one contract
-// between the same two, or the same amount of one token from one to many.
+// between the same two, or the same amount of one token from one to many, burns apart from the others.
 func similarSteps(steps []step) []step {
 	first := steps[0].move
 	nft := first.Standard == flow.ERC721
@@ -23,12 +23,14 @@ func similarSteps(steps []step) []step {
 			return steps[:i]
 		}
 		if t.Token != first.Token || t.From != first.From || t.Standard != first.Standard || t.Wrap != first.Wrap ||
-			nft && t.To != first.To || !nft && (t.ID != nil || first.ID != nil || t.Amount.Cmp(first.Amount) != 0) {
+			nft && t.To != first.To || !nft && (t.ID != nil || first.ID != nil || t.Amount.Cmp(first.Amount) != 0 || burns(t) != burns(first)) {
 			return steps[:i]
 		}
 	}
 	return steps
 }
+
+func burns(t *flow.Transfer) bool { return t.To == common.Address{} }
 
 // saySimilar tells a run of transfers in one sentence.
 func (a *stepWriter) saySimilar(run []step) string {

@@ -271,12 +271,12 @@ func (a *headlineWriter) transferHeadline() string {
 		}
 	}
 	if len(a.Out) == 0 {
-		return a.movement(a.digits(a.Actor)+" received", a.In, " from ", "")
+		return a.sayLegs(a.digits(a.Actor)+" received", a.In, " from ", "")
 	}
 	if s := a.ownWayHeadline(); s != "" {
 		return s
 	}
-	return a.movement("Sent", a.Out, " to ", "")
+	return a.sayLegs("Sent", a.Out, " to ", "")
 }
 
 func (a *headlineWriter) deployHeadline(o *classify.Opinion) string {
@@ -424,11 +424,11 @@ func (a *headlineWriter) ownHeadline(o *classify.Opinion, verb, via string) stri
 	switch o.Act {
 	case "receive":
 		if minted := a.issued(true); minted != "" && a.issuedToOthers() {
-			return a.movement("Minted "+minted+", receiving", in, " from ", "")
+			return a.sayLegs("Minted "+minted+", receiving", in, " from ", "")
 		}
-		return a.movement("Received", in, " from ", "")
+		return a.sayLegs("Received", in, " from ", "")
 	case "pay":
-		return a.movement("Paid", out, " to ", "")
+		return a.sayLegs("Paid", out, " to ", "")
 	case facts.ActMintNFT, facts.ActMint, facts.ActBurn:
 		return a.mintHeadline(verb, o)
 	case facts.ActOracle:

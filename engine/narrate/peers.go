@@ -11,10 +11,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// movement tells what moved between the actor and others: "Sent 5 USDC to 2 addresses". prep is
+// sayLegs tells what moved between the actor and others: "Sent 5 USDC to 2 addresses". prep is
 // " to " or " from ", tail follows the addresses. What was burnt or minted beside it has no
 // address and is told after that.
-func (a *headlineWriter) movement(verb string, legs []facts.Leg, prep, tail string) string {
+func (a *headlineWriter) sayLegs(verb string, legs []facts.Leg, prep, tail string) string {
 	moved, ended := a.partByZero(legs, prep)
 	s := verb + " " + a.legs(moved) + a.peers(moved, prep, len(ended) == 0) + tail
 	switch {
