@@ -252,43 +252,45 @@ func (c *Channels) releaseRef(s *channelRef) {
 }
 
 // ask applies a change to a channel and returns when it is on disk. An error that is not a
-// *mpp.Problem means that the outcome is unknown: ask again. A change that reached an actor which
-// was ending, and so was not received, is given to the next one.
-func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, error) {
-	for {
-		a, received, err := c.askActor(ctx, id, do)
-		if received || !errors.Is(err, errChannelEnded) {
-			return a, err
-		}
+// *mpp.Problem means that the outcome is unknown: ask again. A change that reached an ending actor
+// and was not received is given to the next one.
+func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (a answer, err error) {
+	for err = errNotReceived; errors.Is(err, errNotReceived); {
+		a, err = c.askActor(ctx, id, do)
 	}
+	return a, err
 }
 
-// askActor gives a change to the current actor of a channel. received reports whether an actor
-// that ended may have begun to apply it.
-func (c *Channels) askActor(ctx context.Context, id common.Hash, do change) (a answer, received bool, err error) {
+// errNotReceived means that the actor ended before it received a command, so nothing was applied.
+var errNotReceived = errors.New("the channel's actor ended before it received the command")
+
+// askActor is ask for the current actor of a channel.
+func (c *Channels) askActor(ctx context.Context, id common.Hash, do change) (answer, error) {
 	s, end, err := c.acquireRef(id)
 	if err != nil {
-		return answer{}, false, err
+		return answer{}, err
 	}
 	defer c.releaseRef(s)
 	cmd := command{change: do, reply: make(chan answer, 1), received: new(bool)}
 	c.system.Send(s.pid, cmd)
 	select {
 	case a := <-cmd.reply:
-		return a, true, a.err
+		return a, a.err
 	case <-ctx.Done():
-		return answer{}, true, ctx.Err()
+		return answer{}, ctx.Err()
 	case <-end:
 	}
 	select {
 	case a := <-cmd.reply:
-		return a, true, a.err
+		return a, a.err
 	default:
-		// A repeated question reads the disk first, so no change may still be on its way
-		// there.
-		s.work.Wait()
-		return answer{}, *cmd.received, errChannelEnded
 	}
+	// A repeated question reads the disk first, so no change may still be on its way there.
+	s.work.Wait()
+	if !*cmd.received {
+		return answer{}, errNotReceived
+	}
+	return answer{}, errChannelEnded
 }
 
 // edit applies a change to a row that must exist.

@@ -123,10 +123,10 @@ func TestAnyServerAnswers(t *testing.T) {
 	first, next := handOver(t, w, service.SaleFlags(t, rpc)...)
 	at := "http://" + next.waits()
 	p := service.NewPayer(t, at, w.Tx.Hash, chain, new(atomic.Uint32))
-	// again: the server that stops may have begun the run, and then accepts no voucher for the rest
-	// of it. The request is repeated then, as the published client does.
-	var buy func(n int, again bool) (id string, price uint64)
-	buy = func(n int, again bool) (id string, price uint64) {
+	// With mayRepeat a request is repeated once, as the published client does: a server that stops may
+	// have begun the run, and accepts no voucher for the rest of it.
+	var buy func(n int, mayRepeat bool) (id string, price uint64)
+	buy = func(n int, mayRepeat bool) (id string, price uint64) {
 		t.Helper()
 		resp, ch, _ := p.Buy("POST", service.PathStream, service.EventStream, p.Body(n))
 		if resp.StatusCode != http.StatusOK {
@@ -134,7 +134,7 @@ func TestAnyServerAnswers(t *testing.T) {
 			t.Fatalf("%d %s", resp.StatusCode, text)
 		}
 		last, rc, _ := p.Stream(resp, ch, service.PathStream)
-		if code := last["code"]; again && (code == api.CodeUnpaid || code == api.CodeStopping) {
+		if code := last["code"]; mayRepeat && (code == api.CodeUnpaid || code == api.CodeStopping) {
 			return buy(n, false)
 		}
 		if last["type"] != "result" || rc == nil {

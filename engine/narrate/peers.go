@@ -83,7 +83,7 @@ func (a *headlineWriter) eachPeer(prep string, do func(t *flow.Transfer, peer co
 	}
 }
 
-// peers names the other side of legs: one address, or their number.
+// peers names the other side of legs: one address, or their number. zeroToo counts the zero address.
 func (a *headlineWriter) peers(legs []facts.Leg, prep string, zeroToo bool) string {
 	var others map[common.Address]struct{} // made for the second; most have one
 	var first common.Address
