@@ -2,6 +2,7 @@ package narrate
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 
 	"txlens/engine/api"
@@ -17,13 +18,17 @@ import (
 func (a *headlineWriter) sayLegs(verb string, legs []facts.Leg, prep, tail string) string {
 	moved, ended := a.partByZero(legs, prep)
 	s := verb + " " + a.legs(moved) + a.peers(moved, prep, len(ended) == 0) + tail
-	switch {
-	case len(ended) == 0:
+	if len(ended) == 0 {
 		return s
-	case prep == " to ":
-		return s + "; " + a.legs(ended) + " burnt"
 	}
-	return s + "; " + a.legs(ended) + " minted"
+	word, wrapped := "minted", "wrapped"
+	if prep == " to " {
+		word, wrapped = "burnt", "unwrapped"
+	}
+	if !slices.ContainsFunc(ended, func(l facts.Leg) bool { return !a.WrappedNative(l.Key.Token) }) {
+		word = wrapped
+	}
+	return s + "; " + a.legs(ended) + " " + word
 }
 
 // partByZero parts legs into what moved between accounts and what was burnt or minted. All legs
