@@ -79,6 +79,8 @@ func TestSponsorsRepaid(t *testing.T) {
 	f("by the chain, no calls", false, loose, func(in *facts.Input) { in.Tree = nil })
 	taken := by(friend, friend, usdc, user, friend)
 	f("the sender paid the fee", false, taken, func(in *facts.Input) { in.Flow.Fee.Payer = user })
+	f("the sender paid the fee, and itself", false, by(user, user, usdc, user, user), func(in *facts.Input) { in.Flow.Fee.Payer = user })
+	f("no logs known", false, taken, func(in *facts.Input) { in.NoLogs = true })
 	f("no fee", false, taken, func(in *facts.Input) { in.Flow.Fee.Total.SetInt64(0) })
 	f("fee not known", false, taken, func(in *facts.Input) { in.Flow.Fee.Total = nil })
 	f("a fee of one unit", true, taken, func(in *facts.Input) { in.Flow.Fee.Total.SetInt64(1) })
@@ -121,9 +123,14 @@ func TestFeesInTokens(t *testing.T) {
 		build(s)
 		tree := &trace.Tree{Source: s.Source, Root: s.Root, HasLogs: logs}
 		tree.Finish()
-		in := scene.Compose(celo, s.Tx, s.Rc, made().Facts(t).Block, tree)
-		if got := strings.ReplaceAll(costsOf(facts.Read(in)), taker.Hex(), "taker"); got != want {
+		a := facts.Read(scene.Compose(celo, s.Tx, s.Rc, made().Facts(t).Block, tree))
+		if got := strings.ReplaceAll(costsOf(a), taker.Hex(), "taker"); got != want {
 			t.Errorf("%s: %q\nwant %q", name, got, want)
+		}
+		for _, c := range a.Flow.Changes {
+			if c.Address == nobody || len(c.Deltas) == 0 {
+				t.Errorf("%s: %s changed by %v", name, c.Address, c.Deltas)
+			}
 		}
 	}
 	act := func(s *scene.Scene) { s.Transfer(usdc, user, bot, 700) }
@@ -193,6 +200,9 @@ func TestFeesInTokens(t *testing.T) {
 	})
 	f("another token around", "fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
 		s.Transfer(daiToken, user, nobody, 55).Transfer(daiToken, nobody, user, 30).Transfer(usdc, nobody, taker, 20)
+	})
+	f("got from another before it", "fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
+		s.Transfer(usdc, bot, user, 30).Transfer(usdc, nobody, taker, 20)
 	})
 	f("others around", "fee token nobody to taker 20 usdc", false, func(s *scene.Scene) {
 		s.Transfer(usdc, bot, nobody, 55).Transfer(usdc, nobody, bot, 30).Transfer(usdc, nobody, taker, 20)
@@ -290,6 +300,11 @@ func TestSafesPayBack(t *testing.T) {
 	f("a token of another", "", 1, usdc, bot, token(usdc, bot, friend, pay(bot)))
 	f("a token by another function", "", 1, usdc, bot, token(usdc, bot, safe, opaque))
 	f("a token, cut short", "", 1, usdc, bot, token(usdc, bot, safe, pay(bot)[:67]))
+	f("an NFT as the token", "", 1, scene.Nft, bot, func(s *scene.Scene) {
+		x := s.Call(safe, scene.Nft, 0, pay(bot))
+		nft(s, safe, bot, 5)
+		logIn(s, x)
+	})
 	f("no Safe said so", "", 1, nobody, bot, func(s *scene.Scene) {
 		s.Call(safe, bot, 9, nil)
 		for range 9 {

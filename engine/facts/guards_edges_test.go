@@ -290,6 +290,7 @@ func TestMakersFound(t *testing.T) {
 	f("a token", "user", func(s *scene.Scene) { fills(s, share, usdc, daiToken).Transfer(share, user, scene.Vault, 5) })
 	f("the sender got a token", "friend", with(func(s *scene.Scene) { s.Transfer(scene.Weth, scene.Vault, user, 5) }))
 	f("the sender gave a token", "user", with(func(s *scene.Scene) { s.Transfer(scene.Weth, user, scene.Vault, 5) }))
+	f("the sender paid coin", "friend", with(func(s *scene.Scene) { s.Call(user, scene.Vault, 5, nil) }))
 	f("the sender bought a token", "user", with(func(s *scene.Scene) {
 		s.Transfer(scene.Weth, scene.Vault, user, 5).Call(user, scene.Vault, 5, nil)
 	}))

@@ -189,6 +189,12 @@ func TestTradersRead(t *testing.T) {
 		Log(pool, v2SwapEvent, []any{vault, vault}, 300, 0, 0, 500), "sender for")
 	joint := trade(at(bot, 2_000_000_000_000), bot)
 	f("coin for the contract", joint, "bot 300 usdc for 500 dai")
+	more := trade(at(bot, 2_000_000_000_000), bot)
+	more.Call(pool, bot, 7, nil)
+	f("coin for the contract, which got more", more, "bot 300 usdc for 7 coin 500 dai")
+	bought := at(bot, 2_000_000_000_000).Transfer(daiToken, pool, bot, 500).Log(pool, v2SwapEvent, []any{bot, bot}, 300, 0, 0, 500)
+	bought.Call(bot, pool, 2_000_000_000_000, nil)
+	f("bought with the sender's coin", bought, "bot 2000000000000 coin for 500 dai")
 }
 
 // TestSharesOfPools: which tokens are shares of a pool, and so have its decimals.
@@ -423,4 +429,12 @@ func TestBackAndForthRead(t *testing.T) {
 	}
 	f("by the called contract", bot(scene.Bot), "bot gave 3000, got 2900")
 	f("by another", bot(scene.Friend), "")
+	coin := func(bought int) *scene.Scene {
+		s := scene.New(&scene.Bot, 3000, opaque)
+		swap(swap(s, scene.Bot, pool, scene.Weth, daiToken, 3000, 500), scene.Bot, pool2, daiToken, scene.Weth, 500, bought)
+		s.Call(scene.Bot, user, 2900, nil)
+		return s
+	}
+	f("in wrapped coin", coin(2900), "user gave 3000, got 2900")
+	f("in wrapped coin, of which others took a part", coin(3500), "user gave 3000, got 2900")
 }

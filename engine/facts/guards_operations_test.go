@@ -19,6 +19,7 @@ var entryPoint = common.HexToAddress("0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789
 type bundle struct {
 	*scene.Scene
 	check, agree, run, act, told *trace.Frame
+	paymaster                    common.Address // that the event names
 }
 
 const operationEvent = "UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)"
@@ -26,7 +27,7 @@ const operationEvent = "UserOperationEvent(bytes32,address,address,uint256,bool,
 // operation makes a bundle. Its account is the vault, its paymaster the second pool.
 func operation() *bundle {
 	account, paymaster := scene.Vault, scene.Pool2
-	b := &bundle{Scene: scene.New(&entryPoint, 0, opaque)}
+	b := &bundle{Scene: scene.New(&entryPoint, 0, opaque), paymaster: paymaster}
 	b.check = b.Call(entryPoint, account, 0, opaque)
 	b.agree = b.Call(entryPoint, paymaster, 0, opaque)
 	b.run = b.Call(entryPoint, entryPoint, 0, opaque)
@@ -37,7 +38,7 @@ func operation() *bundle {
 
 // ends logs that the operation ended.
 func (b *bundle) ends(ok bool) *scene.Scene {
-	return b.Log(entryPoint, operationEvent, []any{7, scene.Vault, scene.Pool2}, 1, ok, 900, 90)
+	return b.Log(entryPoint, operationEvent, []any{7, scene.Vault, b.paymaster}, 1, ok, 900, 90)
 }
 
 // TestCostsOfOperations: coin and tokens that an operation pays for its gas, in the phase that pays them.
@@ -83,6 +84,8 @@ func TestCostsOfOperations(t *testing.T) {
 	f("sent by the operation to another", "", func(b *bundle) { tokens(b.act, b, account, scene.Friend) })
 	f("sent by another", "", func(b *bundle) { tokens(b.act, b, scene.Friend, paymaster) })
 	f("got by the operation", "", func(b *bundle) { tokens(b.act, b, paymaster, account) })
+	f("burnt by the operation, no paymaster", "", func(b *bundle) { b.paymaster = nobody; tokens(b.act, b, account, nobody) })
+	f("sent by the operation to itself", "", func(b *bundle) { b.paymaster = account; tokens(b.act, b, account, account) })
 	f("an NFT", "", func(b *bundle) { nft(b.Scene, account, paymaster, 5); logIn(b.Scene, b.told) })
 }
 
@@ -115,6 +118,18 @@ func TestOperationsRead(t *testing.T) {
 		}
 	}
 	f("done", "user operation of vault at friend frame 5 failed false false; called friend deadbeef", true, func(b *bundle) {
+		below(b.act, account, friend, opaque, nil)
+	})
+	f("done, coin sent", "user operation of vault at friend frame 5 failed false false; called friend ", true, func(b *bundle) {
+		below(b.act, account, friend, nil, nil).Value.SetUint64(7)
+	})
+	f("done, nothing sent", "user operation of vault at friend frame 6 failed false false; called friend ", true, func(b *bundle) {
+		below(b.act, account, friend, nil, nil)
+		below(b.act, account, friend, opaque, nil)
+	})
+	pay := scene.Input("transfer(address,uint256)", scene.Pool2, 5)
+	f("done, its paymaster paid before", "user operation of vault at friend frame 6 failed false false; called friend deadbeef", true, func(b *bundle) {
+		below(b.act, account, scene.Usdc, pay, nil)
 		below(b.act, account, friend, opaque, nil)
 	})
 	f("done, a look before", "user operation of vault at friend frame 6 failed false false; called friend deadbeef", true, func(b *bundle) {

@@ -260,7 +260,9 @@ func TestCodeRan(t *testing.T) {
 	calls.Call(scene.Friend, scene.Bot, 0, opaque)
 	f("a call", false, calls)
 	f("failed", false, at(cost), func(in *facts.Input) { in.Succeeded = false })
-	f("created", false, scene.New(nil, 0, []byte{0, 0, 1, 2, 3}))
+	created := scene.New(nil, 0, []byte{0, 0, 1, 2, 3})
+	created.Rc.GasUsed = cost
+	f("created", false, created)
 	bare := says(t, (*facts.Case).BareTransfer)
 	send := func(used uint64, input []byte) *scene.Scene {
 		s := scene.New(&scene.Friend, 700, input)

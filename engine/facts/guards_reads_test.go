@@ -284,6 +284,14 @@ func TestSmallReads(t *testing.T) {
 		change(in)
 		f("refused, "+name, facts.Read(in).Refuses(in.Tree.Frames[1]), false)
 	}
+	f("failed with a reason", a.Explained(&trace.Frame{Err: "failed", RevertReason: "no"}), true)
+	f("failed with a reason that nobody can read", a.Explained(&trace.Frame{Err: "failed", RevertReason: "\x7f\n*"}), false)
+	f("calldata of no frame", a.NonCanonical(nil), false)
+	caught := made()
+	for range 120 {
+		caught.Call(scene.Router, scene.Vault, 0, opaque).Err = "execution reverted"
+	}
+	f("failures caught", len(facts.Read(caught.Facts(t)).CaughtFailures()) == 100, true)
 	in := made().Facts(t)
 	in.Receipt = nil
 	f("grants without receipt", len(facts.Read(in).Grants()) > 0, false)

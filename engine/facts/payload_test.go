@@ -141,6 +141,7 @@ func TestPlacesOfData(t *testing.T) {
 	f("first element", ElementAt(list, 0), 1)
 	f("second element", ElementAt(list, 1), 2)
 	f("one too far", ElementAt(list, 2), 0)
+	f("one too far, where its place leads back", ElementAt(encoded(1, 32, 0), 1), 0)
 	f("no array", ElementAt(list[:31], 0), 0)
 	f("an array of a negative length", ElementAt(encoded(-1, 32, 1, []byte{9}), 0), 0)
 }
