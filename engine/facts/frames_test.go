@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"bytes"
 	"testing"
 
 	"txlens/engine/ethrpc"
@@ -53,4 +54,19 @@ func TestSameCall(t *testing.T) {
 	f("", "", false)
 	f("abc", "abc", false)
 	f("", "abcdef", false)
+}
+
+// TestForwards: a call passes on what stands in the calldata of another, target and bytes.
+func TestForwards(t *testing.T) {
+	inner := &trace.Frame{To: common.Address{1, 2, 3}, Input: []byte{9, 8, 7, 6}}
+	f := func(name string, want bool, parts ...[]byte) {
+		t.Helper()
+		if got := Forwards(&trace.Frame{Input: append([]byte{1, 1, 1, 1}, bytes.Join(parts, nil)...)}, inner); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	f("both", true, inner.To[:], inner.Input)
+	f("the bytes alone", false, make([]byte, 20), inner.Input)
+	f("the target alone", false, inner.To[:], make([]byte, 4))
+	f("nothing", false)
 }

@@ -92,6 +92,15 @@ func TestLoansRead(t *testing.T) {
 	f("between others", event(made().Transfer(usdc, scene.Pool1, scene.Pool2, 500).Transfer(usdc, scene.Pool2, scene.Pool1, 503), usdc, 500), "")
 	f("minted", event(made().Transfer(usdc, nobody, bot, 500).Transfer(usdc, bot, nobody, 503), usdc, 500), "")
 	f("of nothing", event(made().Transfer(usdc, vault, bot, 0).Transfer(usdc, bot, vault, 3), usdc, 0), "")
+	many := made()
+	for n := range 9 {
+		event(many.Transfer(usdc, vault, bot, 500+n).Transfer(usdc, bot, vault, 500+n), usdc, 500+n)
+	}
+	first := ""
+	for n := range facts.MaxLoans {
+		first += fmt.Sprint("vault to bot ", 500+n, " usdc, fee 0;")
+	}
+	f("the first of many", many, first)
 	f("told twice", event(event(made().Transfer(usdc, vault, bot, 500).Transfer(usdc, bot, vault, 503), usdc, 500), usdc, 500), want)
 }
 
@@ -222,6 +231,12 @@ func TestSharesOfPools(t *testing.T) {
 	f("an NFT", false, share, nft(made(), user, scene.Friend, 1).Log(share, "Transfer(address,address,uint256)", []any{nobody, user, 5}).
 		Log(pool, mint, []any{user}, 300, 500).Known(scene.Router, "Router", "router", "curve"))
 
+	f("a pool of another kind", false, pool, made().Transfer(usdc, user, pool, 300).Transfer(daiToken, user, pool, 500).
+		Transfer(pool, nobody, user, 123_456_789).
+		Log(pool, "Mint(address,address,int24,int24,uint128,uint256,uint256)", []any{user, 1, 2}, user, 5, 300, 500))
+	f("its own share, an NFT", false, pool, made().Log(pool, "Transfer(address,address,uint256)", []any{nobody, user, 7}).
+		Log(pool, mint, []any{user}, 300, 500))
+
 	receipt := func(slug string, got, gave int) *scene.Scene {
 		return made().Transfer(usdc, user, scene.Vault, gave).Transfer(share, nobody, user, got).Known(share, "Receipt", "token", slug)
 	}
@@ -312,6 +327,23 @@ func TestLossesLaidOut(t *testing.T) {
 	}
 	f("lent", "spent 3 usdc; vault lent 5000, repaid 5003", lent(5000, 5003, usdc))
 	f("as much repaid", "vault lent 5000, repaid 5000", lent(5000, 5000, usdc))
+	f("lent while it calls back", "spent 3 usdc; vault lent 5000, repaid 5003", func(s *scene.Scene) {
+		x := call(s, vault)
+		paid(s, below(x, vault, bot, opaque, nil), usdc, vault, bot, 5000)
+		paid(s, x, usdc, bot, vault, 5003)
+	})
+	f("lent by another while it calls back", "spent 3 usdc", func(s *scene.Scene) {
+		x := call(s, vault)
+		paid(s, below(x, vault, bot, opaque, nil), usdc, pool, bot, 5000)
+		paid(s, x, usdc, bot, pool, 5003)
+	})
+	f("lent in two parts", "spent 2 usdc; vault lent 5000, repaid 5003", func(s *scene.Scene) {
+		x := call(s, vault)
+		paid(s, x, usdc, vault, bot, 5000)
+		paid(s, x, usdc, vault, bot, 1)
+		below(x, vault, bot, opaque, nil)
+		paid(s, x, usdc, bot, vault, 5003)
+	})
 	f("less repaid", "gained 1000 usdc; vault lost 1000 usdc", lent(5000, 4000, usdc))
 	f("repaid in another token", "gained 5000 usdc; spent 5000 dai; traded 5000 for 5000 at vault", lent(5000, 5000, daiToken))
 	f("nobody called back", "spent 3 usdc", func(s *scene.Scene) {

@@ -121,6 +121,7 @@ func TestOperationsRead(t *testing.T) {
 		below(b.act, account, friend, opaque, nil)
 	})
 	f("done, coin sent", "user operation of vault at friend frame 5 failed false false; called friend ", true, func(b *bundle) {
+		b.act.Input = opaque
 		below(b.act, account, friend, nil, nil).Value.SetUint64(7)
 	})
 	f("done, nothing sent", "user operation of vault at friend frame 6 failed false false; called friend ", true, func(b *bundle) {

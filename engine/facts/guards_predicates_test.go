@@ -276,6 +276,27 @@ func TestCodeRan(t *testing.T) {
 	bare("failed", false, send(21000, nil), func(in *facts.Input) { in.Succeeded = false })
 }
 
+// TestSignersBelow: who signed an authorization that a contract between brought is the actor where it
+// only gave one token.
+func TestSignersBelow(t *testing.T) {
+	f := says(t, func(a *facts.Case) bool { return a.ActorKind == facts.ActorSigned && a.Actor == scene.Bot })
+	user, bot, friend, usdc := scene.User, scene.Bot, scene.Friend, scene.Usdc
+	signed := func() *scene.Scene {
+		return made().Log(usdc, "AuthorizationUsed(address,bytes32)", []any{bot, 1}).Transfer(usdc, bot, friend, 300)
+	}
+	f("paid", true, signed())
+	f("no authorization", false, made().Transfer(usdc, bot, friend, 300))
+	f("its signer got something", false, signed().Transfer(daiToken, friend, bot, 5))
+	f("its signer gave another token", false, signed().Transfer(daiToken, bot, friend, 5))
+	f("the sender got something", false, signed().Transfer(daiToken, friend, user, 5))
+	f("the sender gave something", false, signed().Transfer(daiToken, user, friend, 5))
+	nothing := made().Log(usdc, "AuthorizationUsed(address,bytes32)", []any{bot, 1})
+	f("nothing paid", false, nothing)
+	coin := made().Log(usdc, "AuthorizationUsed(address,bytes32)", []any{bot, 1})
+	coin.Call(bot, friend, 7, nil)
+	f("coin paid", false, coin)
+}
+
 // TestTokenCalls: by its name a function moves tokens, unless the name is one of another act.
 func TestTokenCalls(t *testing.T) {
 	f := func(function string, want bool) {

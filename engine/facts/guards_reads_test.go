@@ -294,7 +294,90 @@ func TestSmallReads(t *testing.T) {
 	f("failures caught", len(facts.Read(caught.Facts(t)).CaughtFailures()) == 100, true)
 	in := made().Facts(t)
 	in.Receipt = nil
+	in = made().Facts(t)
+	in.Flow.Moves = append(in.Flow.Moves, flow.Move{Kind: flow.MoveFee, From: scene.User, To: scene.Miner, Amount: big.NewInt(77)})
+	_, paid := facts.Read(in).PaidAsset(scene.User, scene.Miner, big.NewInt(77), 9)
+	f("paid by the fee", paid, false)
+	in.Flow.Moves[len(in.Flow.Moves)-1].Kind = flow.MoveCall
+	_, paid = facts.Read(in).PaidAsset(scene.User, scene.Miner, big.NewInt(77), 9)
+	f("paid by a call", paid, true)
+	in = made().Facts(t)
+	in.Receipt = nil
 	f("grants without receipt", len(facts.Read(in).Grants()) > 0, false)
+}
+
+// TestItemsLeftOut: an item of a token that logs amounts, too, is no leg beside its amount.
+func TestItemsLeftOut(t *testing.T) {
+	item, amount := facts.Leg{Key: flow.TokenKey{Token: scene.Nft, NFT: true, ID: "7"}}, facts.Leg{Key: facts.FungibleKey(scene.Nft)}
+	f := func(name string, s *scene.Scene, want string, legs ...facts.Leg) {
+		t.Helper()
+		got := ""
+		for _, l := range facts.Read(s.Facts(t)).WithoutItems(legs) {
+			got += asset(l.Key) + ";"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	hybrid := nft(made().Transfer(scene.Nft, scene.User, scene.Friend, 1000), scene.User, scene.Friend, 7)
+	f("of a hybrid token", hybrid, "nft;", amount, item)
+	f("of a hybrid token, no amount", hybrid, "nft 7;", item)
+	f("of an NFT contract", nft(made(), scene.User, scene.Friend, 7), "nft;nft 7;", amount, item)
+	f("amounts alone", hybrid, "nft;", amount)
+}
+
+// TestSharesAlone: all that was got was minted by tokens that took something in.
+func TestSharesAlone(t *testing.T) {
+	f := says(t, (*facts.Case).SharesOnly)
+	user, vault, usdc := scene.User, scene.Vault, scene.Usdc
+	minted := func() *scene.Scene { return made().Transfer(vault, nobody, user, 100) }
+	burnt := func() *scene.Scene { return made().Transfer(vault, user, nobody, 100) }
+	f("for a deposit", true, minted().Transfer(usdc, user, vault, 300))
+	f("for nothing", false, minted())
+	f("while the token pays out", false, minted().Transfer(usdc, vault, scene.Bot, 300))
+	f("while the token gets its own units", false, minted().Transfer(vault, scene.Bot, vault, 300))
+	f("paid out", true, burnt().Transfer(usdc, vault, user, 300))
+	f("burnt while the token is paid", false, burnt().Transfer(usdc, scene.Bot, vault, 300))
+	f("something else beside it", false, minted().Transfer(usdc, user, vault, 300).Transfer(daiToken, scene.Bot, user, 5))
+}
+
+// TestPartyLaidOut: which account is a contract of the sender, a new one, and what it has more.
+func TestPartyLaidOut(t *testing.T) {
+	f := func(name string, got, want bool) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	bot, vault := scene.Bot, scene.Vault
+	s := scene.New(&bot, 0, opaque)
+	x := s.Call(bot, vault, 0, opaque)
+	s.Transfer(scene.Usdc, vault, bot, 5000)
+	logIn(s, x)
+	l := facts.Read(s.Facts(t)).Layout()
+	f("the called contract", l.Tool(bot), true)
+	f("the sender", l.Tool(scene.User), false)
+	f("another", l.Tool(vault), false)
+	f("an old contract", l.IsFresh(bot), false)
+	created := scene.New(nil, 0, opaque)
+	created.Root.To, created.Root.HasTo, created.Root.Output = bot, true, []byte{1}
+	f("a new contract", facts.Read(created.Facts(t)).Layout().IsFresh(bot), true)
+	f("more", l.Net(bot, facts.FungibleKey(scene.Usdc)).Int64() == 5000, true)
+	f("no more", l.Net(bot, facts.FungibleKey(daiToken)).Sign() == 0, true)
+	f("the call inside", l.Within(1, 0), true)
+	f("the call itself", l.Within(1, 1), true)
+	f("the call around", l.Within(0, 1), false)
+
+	in := s.Facts(t)
+	in.Succeeded = false
+	f("failed", facts.Read(in).Layout() == nil, true)
+	moved := func(n int) bool {
+		in := s.Facts(t)
+		in.Flow.Transfers = slices.Repeat(in.Flow.Transfers, n)
+		return facts.Read(in).Layout() != nil
+	}
+	f("few movements", moved(2), true)
+	f("too many movements", moved(facts.MaxMoves+1), false)
 }
 
 // TestStrippedRead: what an account lost for nothing, NFTs included.

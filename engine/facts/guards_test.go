@@ -322,6 +322,16 @@ func TestTradesOfPools(t *testing.T) {
 	f("from another", v2(made().Transfer(usdc, user, pool, 300).Transfer(daiToken, scene.Pool2, user, 500), 300, 0, 0, 500), "")
 	f("to itself", v2(made().Transfer(usdc, pool, pool, 300).Transfer(daiToken, pool, user, 500), 300, 0, 0, 500), "")
 	f("the last of two", v2(made().Transfer(scene.Weth, user, pool, 300).Transfer(usdc, user, pool, 300).Transfer(daiToken, pool, user, 500), 300, 0, 0, 500), want)
+	item := nft(made().Transfer(usdc, user, pool, 1), user, pool, 7).Transfer(daiToken, pool, user, 500)
+	f("an NFT beside it", v2(item, 1, 0, 0, 500), "1 usdc 500 dai;")
+	balancer := func(n, m int) *scene.Scene {
+		return moved().Log(pool, "LOG_SWAP(address,address,address,uint256,uint256)", []any{user, usdc, daiToken}, n, m)
+	}
+	f("tokens in the event", balancer(300, 500), want)
+	vault := moved().Log(pool, "Swap(bytes32,address,address,uint256,uint256)", []any{7, usdc, daiToken}, 300, 500) // of Balancer v2
+	f("tokens in the event of a vault of many pools", vault, "")
+	f("tokens in the event, nothing in", balancer(0, 500), "")
+	f("tokens in the event, nothing out", balancer(300, 0), "")
 	coin := made().Transfer(daiToken, pool, user, 500)
 	coin.Call(scene.Router, pool, 300, nil)
 	f("coin", v2(coin, 300, 0, 0, 500), "300 nobody 500 dai;")
@@ -375,6 +385,10 @@ func TestLegsNetted(t *testing.T) {
 	got.Call(scene.Router, user, 200, nil)
 	f("coin got", got, user, " for 200 nobody router;")
 	f("nothing", made(), user, " for ")
+	lent := scene.New(&scene.Router, 900, opaque).Transfer(usdc, user, pool, 300)
+	lent.Call(scene.Router, user, 900, nil)
+	f("a token, and coin back", lent, user, "300 usdc pool1; for ")
+	f("an NFT of a token that mints", nft(made().Transfer(scene.Nft, nobody, scene.Router, 1), pool, user, 7), user, " for 1 nft pool1;")
 
 	pays := func(to common.Address) *scene.Scene {
 		s := scene.New(&vault, 0, scene.Input("transfer(address,uint256)", to, 100))
