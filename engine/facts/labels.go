@@ -91,7 +91,7 @@ func (a *Case) SymbolShared(token common.Address) bool {
 		}
 	})
 	others := 1 // besides a token that the list has
-	if t, ok := a.Tokens[token]; !ok || t.Own() || t.Lookalike != "" || a.isCoin(token) {
+	if t, ok := a.Tokens[token]; !ok || t.Own() || t.Lookalike != "" {
 		others = 0
 	}
 	return !a.isCoin(token) && a.bearers[label.Key(a.Token(token).Symbol)] > others

@@ -74,7 +74,7 @@ func (a *Case) Layout() *Layout {
 }
 
 func (a *Case) layOut() *Layout {
-	if !a.Succeeded || a.Tree == nil || a.Flow == nil || a.Tx == nil || a.Chain == nil || len(a.Tree.Frames) == 0 ||
+	if !a.Succeeded || a.Tree == nil || a.Flow == nil || a.Chain == nil || len(a.Tree.Frames) == 0 ||
 		len(a.Tree.Frames) > MaxFrames || len(a.Flow.Transfers)+len(a.Flow.Moves) > MaxMoves {
 		return nil
 	}
