@@ -78,6 +78,10 @@ func TestDrainedAccounts(t *testing.T) {
 	f(0, attackBy(taken, call("alice", "x_1()")), of("dai", "alice"))
 	f(1, attackBy(taken), of("dai", "alice"), balance{"alice", "bob", 5, 6}) // it keeps something
 	f(0, attackBy(taken), of("dai", "alice"), balance{"alice", "bob", 5, 5})
+
+	// Items of which there are several are no asset of amounts.
+	items := emits(call("items", "move_1()"), "TransferSingle(address,address,address,uint256,uint256)", []string{"vault", "vault", "tool"}, 7, 1000)
+	f(0, attackBy(call("vault", "get_1()", items)), of("items", "vault"))
 }
 
 // TestNumbersOfAnswers: what reverted told no number, whatever it returned.
