@@ -74,6 +74,9 @@ func TestWhoLost(t *testing.T) {
 	huge := emits(attackBy(lent(5000, 5000, moved(call("mkr", "make_1()"), "zero", "tool", 5000))), "Transfer(address,address,uint256)", []string{"zero", "alice"})
 	huge.Logs[len(huge.Logs)-1].Data = word(new(big.Int).Lsh(common.Big1, 130))
 	f("", huge)
+
+	// Not a tool that hands on what it had before.
+	f("bank", scene(all(bought, traded("bank", 5000), pay("usd", "sender", 11000))...))
 }
 
 // TestBestGrade: a rule that decides anywhere decides.

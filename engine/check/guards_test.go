@@ -210,6 +210,12 @@ func TestPairOffStack(t *testing.T) {
 	f("", attackBy(all(call("pool", "skim_1()", pay("mkr", "burner", 4000)), win)...))
 	coin := call("weth", "burn_1(address)", "pool", call("weth", "transferFrom(address,address,uint256)", "pool", "burner", 4000))
 	f("", attackBy(all(coin, swapped("pool", "weth", 1000, "dai", 9000))...)) // the wrapped coin burns nothing of others
+
+	// Of several exchanges of a pool the last one tells.
+	m := matchesOf(t, "pair_off_stack")
+	m(1, attackBy(all(burn, win)...))
+	m(1, attackBy(all(burn, win, swapped("pool", "mkr", 500, "dai", 4000))...))
+	m(1, attackBy(all(swapped("pool", "mkr", 500, "dai", 1), burn, win)...))
 }
 
 // TestLooseRules: rules that never decide.
