@@ -109,14 +109,20 @@ func (s *Server) jobOptions() job.Options {
 		Store: s.store.Jobs, Analyst: jobRunner{s}, Running: s.o.MaxJobs, Queue: s.o.JobQueue,
 		OnEnd: s.sales.jobEnded, OnStored: s.callBack, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.o.Log,
 	}
+	if s.store.Fleet != nil {
+		o.TakeEvery = takeEvery
+	}
 	if s.sales != nil {
 		o.Strangers, o.Party = s.o.Sale.withDefaults().strangersOf(s.o.MaxJobs), s.sales.Seller.JobHolder
 	}
 	return o
 }
 
-// openStore listens and opens the store. A server that waits for a database which another one uses
-// passes requests on to that one.
+// takeEvery is the time between two looks for jobs of servers that have ended.
+const takeEvery = time.Second
+
+// openStore listens and opens the store. Servers that sell nothing share a database. A server that waits
+// for a database which another one has alone passes requests on to that one.
 func (s *Server) openStore(ctx context.Context) (err error) {
 	if err = s.listen(); err != nil {
 		return err
@@ -132,6 +138,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		shared := newDoor(s.public)
 		s.public, s.replica = shared, s.startReplica(shared)
 		o.Address, o.OnOwner = s.address().String(), s.replica.learn
+		o.Shared, o.Version = s.o.Sale == nil, versionText() // whoever sells writes alone
 	}
 	s.store, err = stores.Open(ctx, s.o.location(), o)
 	switch {
@@ -243,6 +250,9 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	}
 	if s.store.Server != nil {
 		c.Forwarded = s.store.Server.ServersKey()
+	}
+	if s.store.Fleet != nil {
+		c.Fleet, c.Shares.Servers = s.store.Fleet, s.store.Fleet.Members
 	}
 	if s.memory != nil {
 		c.Memory, c.MaxHeld = s.memory, s.o.MemoryMax/8

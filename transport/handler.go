@@ -358,7 +358,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	if v != nil {
 		v.begin(work)
 	}
-	ended := s.runsInProgress.add(job.ID) // before the headers tell the client the id
+	ended := s.beginRun(job.ID) // before the headers tell the client the id
 	a := streamedRun{job: job, sold: v, fan: fan, party: st.party, ended: ended, cutShort: cutShort.Load, failure: failure}
 	go func() {
 		defer cancel(nil)

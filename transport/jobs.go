@@ -49,7 +49,7 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeJobsOff, "this server takes no jobs; use POST /explain")
 		return
 	}
-	uncount, err := count(visitOf(ctx).caller)
+	uncount, err := s.count(visitOf(ctx).caller)
 	if err != nil {
 		s.notAdmitted(ctx, err)
 		return

@@ -56,15 +56,16 @@ func nothing() {}
 
 // takeShare takes a place and counts an analysis. The error is a *keyError; then the caller
 // has lost nothing.
-func takeShare(who *callers.Caller) (share, error) {
+func (s *Server) takeShare(who *callers.Caller) (share, error) {
 	if who == nil {
 		return share{nothing, nothing}, nil
 	}
-	leave, ok := who.Enter()
+	leave, ok := who.Enter(s.servers())
 	if !ok {
-		return share{}, &keyError{5 * time.Second, "too many analyses of this key are running; wait for one of them to end"}
+		message := "too many analyses of this key are running" + s.atThisServer() + "; wait for one of them to end"
+		return share{}, &keyError{5 * time.Second, message}
 	}
-	uncount, err := count(who)
+	uncount, err := s.count(who)
 	if err != nil {
 		leave()
 		return share{}, err
@@ -73,13 +74,13 @@ func takeShare(who *callers.Caller) (share, error) {
 }
 
 // count counts an analysis of a caller, who may be nil; uncount takes that back.
-func count(who *callers.Caller) (uncount func(), err error) {
+func (s *Server) count(who *callers.Caller) (uncount func(), err error) {
 	if who == nil {
 		return nothing, nil
 	}
-	uncount, wait, ok := who.Take(time.Now())
+	uncount, wait, ok := who.Take(time.Now(), s.servers())
 	if !ok {
-		return nil, &keyError{wait, "this key has used up its analyses of the minute; ask again later"}
+		return nil, &keyError{wait, "this key has used up its analyses of the minute" + s.atThisServer() + "; ask again later"}
 	}
 	return uncount, nil
 }
@@ -87,7 +88,7 @@ func count(who *callers.Caller) (uncount func(), err error) {
 // admit takes all that an analysis needs, and free gives it back. The error is a *keyError or
 // api.ErrBusy; then nothing was taken, and the analysis does not count.
 func (s *Server) admit(who *callers.Caller, from net.Addr) (free func(), err error) {
-	mine, err := takeShare(who)
+	mine, err := s.takeShare(who)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +107,23 @@ func (s *Server) enter(ctx *fasthttp.RequestCtx) (free func(), ok bool) {
 		s.notAdmitted(ctx, err)
 	}
 	return free, err == nil
+}
+
+// servers is the number of servers that share the service, which have a part of its limits each.
+func (s *Server) servers() int {
+	if s.cfg.Fleet == nil {
+		return 1
+	}
+	return s.cfg.Fleet.Members()
+}
+
+// atThisServer says in the error of a limit that it is that of one server of several.
+func (s *Server) atThisServer() string {
+	n := s.servers()
+	if n <= 1 {
+		return ""
+	}
+	return " at this server, which has its part of the limit as one of " + strconv.Itoa(n)
 }
 
 // notAdmitted answers the error of admit or count.

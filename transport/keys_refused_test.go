@@ -91,11 +91,11 @@ func TestRefusedKeepsNothing(t *testing.T) {
 	placed := []string{"one answer", "stream", "page", "tool", "tool, job"} // a job takes no place
 	running := placed[:4]                                                   // and no slot
 	f(cfg, "rate", all, func(_ *Server, a *asking) func() {
-		a.who.Take(time.Now())
+		a.who.Take(time.Now(), 1)
 		return func() {}
 	})
 	f(cfg, "place", placed, func(_ *Server, a *asking) func() {
-		leave, _ := a.who.Enter()
+		leave, _ := a.who.Enter(1)
 		return leave
 	})
 	f(cfg, "queue of jobs", []string{"job", "tool, job"}, func(*Server, *asking) func() { return func() {} })
@@ -117,12 +117,12 @@ func TestRefusedKeepsNothing(t *testing.T) {
 // minute is left if it was not used.
 func (a *asking) hasAll(counted bool) {
 	a.t.Helper()
-	leave, ok := a.who.Enter()
+	leave, ok := a.who.Enter(1)
 	if !ok {
 		a.t.Fatal("the place is not free")
 	}
 	leave()
-	if _, _, ok := a.who.Take(time.Now()); ok != counted {
+	if _, _, ok := a.who.Take(time.Now(), 1); ok != counted {
 		a.t.Errorf("another analysis is allowed: %t, want %t", ok, counted)
 	}
 }

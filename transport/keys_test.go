@@ -129,7 +129,7 @@ func TestKeyLimits(t *testing.T) {
 		release <- struct{}{}
 		<-ended
 		until(t, "the place is free", func() bool {
-			leave, ok := k.Find([]byte(secrets[1])).Enter()
+			leave, ok := k.Find([]byte(secrets[1])).Enter(1)
 			if ok {
 				leave()
 			}

@@ -70,7 +70,7 @@ func (m mcpService) Start(_ context.Context, call mcp.Call, req api.Request) (*m
 	if err := m.s.room(); err != nil {
 		return nil, err
 	}
-	mine, err := takeShare(callerOf(call))
+	mine, err := m.s.takeShare(callerOf(call))
 	if err != nil {
 		return nil, api.ErrBusy
 	}

@@ -46,8 +46,11 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	find := func() (*api.RunRecovery, bool) {
-		atWork := s.runsInProgress.has(id) // checked first: a run is stored before it is removed from the list
-		run, err := s.cfg.Runs.Recover(id)
+		atWork, err := s.runAtWork(id) // asked first: a run is stored before it is removed from the list
+		var run *api.RunRecovery
+		if err == nil {
+			run, err = s.cfg.Runs.Recover(id)
+		}
 		if err != nil {
 			s.noRun(ctx, id, atWork, err)
 		}
@@ -68,6 +71,34 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		}
 		return run, true
 	})
+}
+
+// Fleet are the servers that share a service, this one among them.
+type Fleet interface {
+	// Members is their number.
+	Members() int
+	// BeginRun tells them that this one works on a run, until end is called. It does not wait.
+	BeginRun(id string) (end func())
+	// RunAtWork reports whether one of them works on a run.
+	RunAtWork(id string) (bool, error)
+}
+
+// beginRun notes that this server works on a run. The returned function removes the note.
+func (s *Server) beginRun(id string) (ended func()) {
+	here := s.runsInProgress.add(id)
+	if s.cfg.Fleet == nil {
+		return here
+	}
+	elsewhere := s.cfg.Fleet.BeginRun(id)
+	return func() { elsewhere(); here() }
+}
+
+// runAtWork reports whether this server or another one works on a run.
+func (s *Server) runAtWork(id string) (bool, error) {
+	if s.runsInProgress.has(id) || s.cfg.Fleet == nil {
+		return s.runsInProgress.has(id), nil
+	}
+	return s.cfg.Fleet.RunAtWork(id)
 }
 
 // exists reports whether find finds a run. Its frames are not kept, because they must not be in

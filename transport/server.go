@@ -147,6 +147,8 @@ type Config struct {
 	CheckCallback func(address string) error
 	// Keys are those of the callers who may ask; nil: everybody may. A metered server has none.
 	Keys *callers.Keys
+	// Fleet are the servers that share the service; nil: this is the only one.
+	Fleet Fleet
 	// Payments are the terms. Payments.Payer must be set if Metered is.
 	Payments Payments
 	Model    string // model of requests that name none; empty: api.DefaultModel

@@ -137,8 +137,11 @@ func (s *Server) finishedResult(ctx *fasthttp.RequestCtx, rawID string, answer f
 // The result must not be in memory while the client pays or reads.
 func (s *Server) withFinished(ctx *fasthttp.RequestCtx, id string, f func(jsontext.Value)) bool {
 	defer s.bodies.work()()
-	atWork := s.runsInProgress.has(id)
-	doc, err := s.finished(id)
+	atWork, err := s.runAtWork(id)
+	var doc jsontext.Value
+	if err == nil {
+		doc, err = s.finished(id)
+	}
 	if err != nil {
 		s.noRun(ctx, id, atWork, err)
 		return false

@@ -68,17 +68,19 @@ func (s *generation) over() bool {
 }
 
 // write stores the state of a job, unless the generation is over: the next one may have read
-// the row already.
-func (s *generation) write(row Row) {
+// the row already. mine is false if the job belongs to another server.
+func (s *generation) write(row Row) (mine bool) {
 	s.mu.Lock()
 	if s.ended {
 		s.mu.Unlock()
-		return
+		return true
 	}
 	s.writes.Add(1)
 	s.mu.Unlock()
 	defer s.writes.Done()
-	s.j.e.Guard(func() any { s.j.keep(s.ctx, row); return nil }, func(error) any { return nil })
+	mine = true
+	s.j.e.Guard(func() any { mine = s.j.keep(s.ctx, row); return nil }, func(error) any { return nil })
+	return mine
 }
 
 // end allows no more writes and waits for those in progress.
@@ -102,11 +104,20 @@ const (
 func (j *Jobs) supervise() {
 	defer close(j.supervised)
 	pause := firstPause
+	var look <-chan time.Time
+	if j.o.TakeEvery > 0 {
+		tick := time.NewTicker(j.o.TakeEvery)
+		defer tick.Stop()
+		look = tick.C
+	}
 	for opened := time.Now(); ; {
 		s := j.generation // only this goroutine replaces it
 		select {
 		case <-j.closing:
 			return
+		case <-look:
+			j.takeJobs()
+			continue
 		case <-s.queue.closed:
 		}
 		s.cancel(errQueueGone)

@@ -65,8 +65,11 @@ func (s Slot) Resume(ctx context.Context) error {
 type Options struct {
 	Store   Store
 	Analyst Analyst
-	Running int // concurrent analyses, default 16
-	Queue   int // waiting jobs, default 256
+	// TakeEvery is the time between two looks for jobs of servers that have ended, if Store is a
+	// Taker; 0: they are not looked for.
+	TakeEvery time.Duration
+	Running   int // concurrent analyses, default 16
+	Queue     int // waiting jobs, default 256
 	// Strangers is the number of analyses that run for strangers, see slots.Places; default half
 	// of Running.
 	Strangers int
@@ -151,8 +154,16 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 // queue panicked, jobs that waited may have caused that, too.
 func takeUp(store Store, panicked bool) (again, ended []Row, err error) {
 	rows, err := store.UnfinishedJobs()
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		return nil, nil, err
+	}
+	return takeUpRows(store, rows, panicked)
+}
+
+// takeUpRows is takeUp of some jobs.
+func takeUpRows(store Store, rows []Row, panicked bool) (again, ended []Row, err error) {
+	if len(rows) == 0 {
+		return nil, nil, nil
 	}
 	for i := range rows {
 		row := &rows[i]
@@ -170,6 +181,40 @@ func takeUp(store Store, panicked bool) (again, ended []Row, err error) {
 		again = append(again, *row)
 	}
 	return again, ended, store.PutJobs(rows...)
+}
+
+// takeJobs takes up jobs of servers that have ended, as many as could run soon.
+func (j *Jobs) takeJobs() {
+	store, ok := j.o.Store.(Taker)
+	if !ok {
+		return
+	}
+	j.gate.RLock()
+	defer j.gate.RUnlock()
+	if j.closed() {
+		return
+	}
+	// New jobs leave room for these, which were accepted before them.
+	rows, err := store.TakeJobs(min(2*j.o.Running, max(0, 2*j.o.Running+j.o.Queue-int(j.load.Load()))))
+	if err != nil {
+		j.o.Log.Warn("look for jobs of servers that have ended", "error", err)
+		return
+	}
+	again, ended, err := takeUpRows(j.o.Store, rows, false)
+	if err != nil {
+		j.o.Log.Error("take up jobs of servers that have ended", "error", err)
+		return
+	}
+	for _, row := range ended {
+		j.stored(row)
+	}
+	j.load.Add(int64(len(again)))
+	for _, row := range again {
+		j.e.Send(j.generation.pid, accepted{row: row, who: j.party(row.ID)})
+	}
+	if len(rows) > 0 {
+		j.o.Log.Info("jobs of a server that has ended are taken up", "jobs", len(again), "given_up", len(ended))
+	}
 }
 
 // Submit stores a job and returns its id. The error is *api.BadRequest, api.ErrUnknownChain,

@@ -20,7 +20,9 @@ func (s *generation) runJob(row Row, slot Slot) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.j.o.Deadline)
 	defer cancel()
 	row.Status = api.JobRunning
-	s.write(row)
+	if !s.write(row) {
+		return
+	}
 	last := row
 	s.j.e.Guard(func() any { last = s.j.analyse(ctx, row, slot); return nil },
 		func(err error) any { s.j.fail(&last, err); return nil })
@@ -89,10 +91,11 @@ var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 
 
 // keep stores a row and retries on errors: a full disk may have room a moment later. A result
 // that cannot be stored becomes an error, which is smaller. If that fails too, the row stays
-// as it is until the next start. A store that is away is waited for.
-func (j *Jobs) keep(ctx context.Context, row Row) {
+// as it is until the next start. A store that is away is waited for. mine is false if the job belongs to
+// another server, which ends it.
+func (j *Jobs) keep(ctx context.Context, row Row) (mine bool) {
 	err := j.o.Store.PutJobs(row)
-	for i := 0; err != nil && (i < len(patience) || errors.Is(err, api.ErrStoreAway)) && ctx.Err() == nil; i++ {
+	for i := 0; err != nil && (i < len(patience) || errors.Is(err, api.ErrStoreAway)) && !errors.Is(err, ErrTaken) && ctx.Err() == nil; i++ {
 		select {
 		case <-time.After(patience[min(i, len(patience)-1)]):
 		case <-ctx.Done():
@@ -101,15 +104,20 @@ func (j *Jobs) keep(ctx context.Context, row Row) {
 	}
 	if err == nil {
 		j.stored(row)
-		return
+		return true
+	}
+	if errors.Is(err, ErrTaken) {
+		j.o.Log.Warn("another server has taken a job, because this one was not seen for longer than a lease lasts", "job", row.ID)
+		return false
 	}
 	j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
 	if row.Status == api.JobComplete {
 		j.fail(&row, fmt.Errorf("store the result: %w", err))
 		if err := j.o.Store.PutJobs(row); err != nil {
 			j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
-			return
+			return true
 		}
 		j.stored(row)
 	}
+	return true
 }

@@ -26,9 +26,21 @@ type Store interface {
 	PutJobs(rows ...Row) error
 	// Job returns one row, or api.ErrNoJob.
 	Job(id string) (Row, error)
-	// UnfinishedJobs returns the pending and running rows, oldest first.
+	// UnfinishedJobs returns the pending and running rows, oldest first. Of a store that servers share
+	// it returns those of this one.
 	UnfinishedJobs() ([]Row, error)
 }
+
+// Taker is implemented by a Store that servers share: each job belongs to one of them. PutJobs is ErrTaken
+// for a job that belongs to another one.
+type Taker interface {
+	// TakeJobs makes unfinished jobs of servers that have ended those of this one, at most limit, and
+	// returns them, oldest first.
+	TakeJobs(limit int) ([]Row, error)
+}
+
+// ErrTaken means that a job belongs to another server.
+var ErrTaken = errors.New("another server has taken the job")
 
 // MaxRunBytes bounds the compressed frames of a run record.
 const MaxRunBytes = 16 << 20

@@ -57,6 +57,15 @@ func OriginLimit(limit, total int, origin netip.Prefix) int {
 	return max(4, total/4)
 }
 
+// PartOf is the part of a limit that each of so many servers has, at least one. Those of all servers are
+// together at most one for each server more than the limit.
+func PartOf(limit, servers int) int {
+	if servers <= 1 || limit == math.MaxInt {
+		return limit
+	}
+	return max(1, (limit+servers-1)/servers)
+}
+
 // Places are a number of places that payers share. A stranger is a payer that is not Known. The
 // load of a party is the number of places of its payer or, if it is a stranger, of the strangers
 // in its network, whichever is more. A place is not taken away from its holder, so some are left

@@ -29,6 +29,16 @@ type Limits struct {
 	Strangers int
 	Parked    int // parked slots, default 4 times Total
 	Waiting   int // requests that wait for a slot, default Total
+	// Servers is the number of servers that share the service, which have a part of PerOrigin each; nil:
+	// this is the only one.
+	Servers func() int
+}
+
+func (l Limits) servers() int {
+	if l.Servers == nil {
+		return 1
+	}
+	return l.Servers()
 }
 
 func (l Limits) withDefaults() Limits {
@@ -157,7 +167,7 @@ func (p *Pool) enter(who Holder) bool {
 	switch {
 	case who.Channel != (common.Hash{}) && p.channels[who.Channel] >= l.PerChannel,
 		who.Payer != (common.Address{}) && p.payers[who.Payer] >= l.PerPayer,
-		p.origins[who.Origin] >= OriginLimit(l.PerOrigin, l.Total, who.Origin):
+		p.origins[who.Origin] >= PartOf(OriginLimit(l.PerOrigin, l.Total, who.Origin), l.servers()):
 		return false
 	}
 	p.channels[who.Channel]++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -279,14 +280,30 @@ func TestConcurrent(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	want := Limits{Total: 64, PerChannel: 4, PerPayer: 8, Strangers: 32, Parked: 256, Waiting: 64}
-	if got := (Limits{}).withDefaults(); got != want {
+	if got := (Limits{}).withDefaults(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 	if got := (Limits{Total: 1}).withDefaults(); got.Strangers != 1 || got.Parked != 4 || got.Waiting != 1 {
 		t.Errorf("of one slot: %+v", got)
 	}
 	all := Limits{Total: 1, PerChannel: 2, PerPayer: 3, PerOrigin: 4, Strangers: 5, Parked: 6, Waiting: 7}
-	if got := all.withDefaults(); got != all {
+	if got := all.withDefaults(); !reflect.DeepEqual(got, all) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestPartOfOrigin: each of several servers has its part of the slots of an address.
+func TestPartOfOrigin(t *testing.T) {
+	for _, c := range []struct{ perOrigin, servers, want int }{{4, 1, 4}, {4, 2, 2}, {4, 3, 2}, {4, 9, 1}, {0, 3, 8}, {4, 0, 4}} {
+		p := New(Limits{Total: 8, Strangers: 8, PerOrigin: c.perOrigin, Servers: func() int { return c.servers }})
+		got := 0
+		for range 8 {
+			if _, err := p.Acquire(t.Context(), Holder{Origin: netip.MustParsePrefix("192.0.2.1/32")}, 0); err == nil {
+				got++
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func TestCutOffSeller(t *testing.T) {
 func TestCutOffUnmetered(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
-	f := newFleet(t, nil, 1, service.RPCFlags(w.Flags)...)
+	f := newSharedFleet(t, nil, 1, service.RPCFlags(w.Flags)...)
 	m := f.members[0]
 	m.awaitListen()
 	ask := func(method, path, body string) (status int, header http.Header, text string) {

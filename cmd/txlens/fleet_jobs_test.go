@@ -22,8 +22,37 @@ import (
 	"txlens/testkit/stubnode"
 )
 
-// newFleet starts servers that sell nothing unless flags say so, on a database that is audited.
+// newSharedFleet starts servers that sell nothing, on a database that is audited, and waits until all of them
+// are members.
+func newSharedFleet(t *testing.T, rnd *rand.Rand, servers int, flags ...string) *fleet {
+	t.Helper()
+	f := fleetOf(t, rnd, servers, flags...)
+	if !eventually(func() bool { return len(f.sharing()) == servers }) {
+		t.Fatalf("the members are %q", f.sharing())
+	}
+	auditJobs(t, f.primary, "books")
+	return f
+}
+
+// sharing are the addresses of the members that the database takes for alive.
+func (f *fleet) sharing() []string {
+	f.t.Helper()
+	if f.primary.SQL(f.t, "books", "SELECT to_regclass('members')") == "" {
+		return nil
+	}
+	return strings.Fields(f.primary.SQL(f.t, "books", "SELECT address FROM members WHERE seen_at > now() - INTERVAL '6 s' ORDER BY epoch"))
+}
+
+// newFleet starts servers that sell, on a database that is audited.
 func newFleet(t *testing.T, rnd *rand.Rand, servers int, flags ...string) *fleet {
+	t.Helper()
+	f := fleetOf(t, rnd, servers, flags...)
+	audit(t, f.primary, "books", f.owner(nil))
+	return f
+}
+
+// fleetOf starts servers on a new database and waits for its tables.
+func fleetOf(t *testing.T, rnd *rand.Rand, servers int, flags ...string) *fleet {
 	t.Helper()
 	f := &fleet{t: t, rnd: rnd, entry: newBalancer(t), primary: pgtest.New(t), struck: map[string]int{}}
 	f.primary.SQL(t, "postgres", "CREATE DATABASE books")
@@ -34,7 +63,6 @@ func newFleet(t *testing.T, rnd *rand.Rand, servers int, flags ...string) *fleet
 	if !eventually(func() bool { return f.primary.SQL(t, "books", "SELECT to_regclass('notes')") != "" }) {
 		t.Fatal("no server makes the tables")
 	}
-	audit(t, f.primary, "books", f.owner(nil))
 	return f
 }
 
@@ -107,41 +135,36 @@ func (c *jobClients) submitAll(ctx context.Context, n int) {
 // jobsAtOnce is how many jobs a server works on at a time.
 const jobsAtOnce = 8
 
-// TestJobsOfFleet: servers are killed, the owner of the database most of all, while it works on slow jobs
-// and others wait. Each job that was acknowledged completes, and is analysed again only if its server
-// was killed while it worked on it. TXLENS_FLEET_JOBS asks for more jobs.
+// TestJobsOfFleet: servers that share a database are killed while they work on slow jobs and others wait.
+// Each job that was acknowledged completes, and is analysed again only if its server was killed while it
+// worked on it. TXLENS_FLEET_JOBS asks for more jobs.
 func TestJobsOfFleet(t *testing.T) {
 	t.Parallel()
 	jobs := wanted(t, "TXLENS_FLEET_JOBS", size.Of(40, 120))
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 300 * time.Millisecond})
 	rnd := dice.New(t)
-	f := newFleet(t, rnd, 3, append(service.RPCFlags(w.Flags), "--keep-results", "off",
+	f := newSharedFleet(t, rnd, 3, append(service.RPCFlags(w.Flags), "--keep-results", "off",
 		"--max-jobs", strconv.Itoa(jobsAtOnce), "--job-queue", strconv.Itoa(2*jobs))...)
 	clients := &jobClients{base: f.entry.base(), tx: w.Tx.Hash, web: &http.Transport{DisableKeepAlives: true}}
 	watch := watchJobs(f)
 	submitted := make(chan struct{})
 	go func() { defer close(submitted); clients.submitAll(t.Context(), jobs) }()
 	inHand := 0
-	for n, after := 0, "0"; n < size.Of(2, 1<<30) && f.awaitAtWork(after, submitted); n++ {
-		owner := f.owner(nil)
-		victim := owner
-		if n < 2 { // each by a server that has taken over from the one before
-			after = f.epoch()
-		} else if after = "0"; n > 2 {
-			victim = f.members[rnd.IntN(len(f.members))]
+	for n := 0; n < size.Of(2, 1<<30) && f.awaitAtWork(submitted); n++ {
+		victim := f.atWork()
+		if victim == nil {
+			continue // it has ended its jobs meanwhile
 		}
-		if victim == owner {
-			inHand += jobsAtOnce
-		}
+		inHand += jobsAtOnce
+		name := f.primary.SQL(t, "books", "SELECT name FROM members WHERE address = '"+victim.address()+"' ORDER BY epoch DESC LIMIT 1")
 		f.kill(victim)
 		f.struck["kill"]++
-		switch {
-		case !size.Full(): // the next server need not wait for the end of the lease
-			f.primary.SQL(t, "books", "UPDATE leases SET expires_at = now() WHERE epoch = "+after)
-		case n >= 2:
-			time.Sleep(5 * time.Second)
+		if !size.Full() { // its jobs need not wait for the end of the lease
+			f.primary.SQL(t, "books", "UPDATE members SET seen_at = now() - INTERVAL '1 h' WHERE name = '"+name+"'")
+			continue
 		}
+		time.Sleep(5 * time.Second)
 	}
 	<-submitted
 	again := f.judgeJobs(clients, watch)
@@ -159,9 +182,9 @@ func TestJobsOfFleet(t *testing.T) {
 	f.judgeLogs()
 }
 
-// awaitAtWork waits until a server that took the lease after an epoch works on jobs and others wait, and
-// reports whether that was so before nearly all jobs were at their end.
-func (f *fleet) awaitAtWork(after string, submitted chan struct{}) (atWork bool) {
+// awaitAtWork waits until a server works on several jobs and others wait, and reports whether that was so
+// before nearly all jobs were at their end.
+func (f *fleet) awaitAtWork(submitted chan struct{}) (atWork bool) {
 	f.t.Helper()
 	const few = jobsAtOnce + 4
 	if !eventually(func() bool {
@@ -171,8 +194,7 @@ func (f *fleet) awaitAtWork(after string, submitted chan struct{}) (atWork bool)
 			over = f.unfinished() <= few
 		default:
 		}
-		atWork = !over && f.primary.SQL(f.t, "books", fmt.Sprintf(`SELECT count(*) FILTER (WHERE status = 'running' AND jobs.epoch = l.epoch) > 1 AND count(*) > %d
-			FROM jobs, (SELECT max(epoch) AS epoch FROM leases) l WHERE status IN ('pending', 'running') AND l.epoch > %s`, few, after)) == "t"
+		atWork = !over && f.unfinished() > few && f.atWork() != nil
 		return atWork || over
 	}) {
 		f.t.Fatalf("no job runs: %s", f.primary.SQL(f.t, "books", "SELECT status, attempts, error_code, count(*) FROM jobs GROUP BY 1, 2, 3"))
@@ -180,8 +202,18 @@ func (f *fleet) awaitAtWork(after string, submitted chan struct{}) (atWork bool)
 	return atWork
 }
 
-// epoch is that of the lease.
-func (f *fleet) epoch() string { return f.primary.SQL(f.t, "books", "SELECT max(epoch) FROM leases") }
+// atWork is the server of a shared database that works on the most jobs, and on several; nil: none does.
+func (f *fleet) atWork() *member {
+	f.t.Helper()
+	at := f.primary.SQL(f.t, "books", `SELECT m.address FROM jobs j, members m WHERE m.name = j.writer AND j.status = 'running'
+		AND m.seen_at > now() - INTERVAL '6 s' GROUP BY 1 HAVING count(*) > 1 ORDER BY count(*) DESC, 1 LIMIT 1`)
+	for _, m := range f.members {
+		if at == m.address() {
+			return m
+		}
+	}
+	return nil
+}
 
 func (f *fleet) unfinished() int {
 	n, err := strconv.Atoi(f.primary.SQL(f.t, "books", "SELECT count(*) FROM jobs WHERE status IN ('pending', 'running')"))
@@ -194,7 +226,7 @@ func (f *fleet) unfinished() int {
 // jobWatch looks at the jobs that run, again and again.
 type jobWatch struct {
 	stop    func()
-	longest time.Duration // one job was seen running under one lease
+	longest time.Duration // one job was seen running at one server
 }
 
 func watchJobs(f *fleet) *jobWatch {
@@ -204,7 +236,7 @@ func watchJobs(f *fleet) *jobWatch {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			rows := f.primary.SQL(f.t, "books", "SELECT id, epoch FROM jobs WHERE status = 'running'")
+			rows := f.primary.SQL(f.t, "books", "SELECT id, md5(writer) FROM jobs WHERE status = 'running'")
 			now := time.Now()
 			for row := range strings.FieldsSeq(rows) {
 				if seen[row].IsZero() {
@@ -231,7 +263,7 @@ func (f *fleet) judgeJobs(c *jobClients, watch *jobWatch) (again int) {
 		f.t.Fatalf("%d jobs do not end", f.unfinished())
 	}
 	watch.stop()
-	f.t.Logf("no job was seen running under one lease for longer than %v", watch.longest.Round(time.Millisecond))
+	f.t.Logf("no job was seen running at one server for longer than %v", watch.longest.Round(time.Millisecond))
 	told := map[string]bool{}
 	for _, m := range f.members {
 		m.awaitListen()

@@ -167,16 +167,26 @@ func (a *asker) run(ctx context.Context, id int) {
 	}
 }
 
+// victim is a server that waits or the owner, or of servers that share a database one of two.
+func (f *fleet) victim(owner bool) *member {
+	f.t.Helper()
+	first := f.members[0]
+	if len(f.sharing()) == 0 {
+		first = f.owner(nil)
+	}
+	if owner {
+		return first
+	}
+	return f.members[(slices.Index(f.members, first)+1)%len(f.members)]
+}
+
 // stopEach sends SIGTERM to a server that waits and to the owner, each when all clients are answered, and
 // waits until it is back.
 func (f *fleet) stopEach(at *front, answered func()) {
 	f.t.Helper()
 	for range killsWanted(f.t, size.Of(1, 2)) {
 		for _, what := range []string{"a server that waits", "the owner"} {
-			victim := f.owner(nil)
-			if what != "the owner" {
-				victim = f.members[(slices.Index(f.members, victim)+1)%len(f.members)]
-			}
+			victim := f.victim(what == "the owner")
 			answered()
 			starts := victim.signal(syscall.SIGTERM)
 			began := time.Now()
@@ -196,7 +206,7 @@ func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 50 * time.Millisecond})
-	f := newFleet(t, dice.New(t), 3, service.RPCFlags(w.Flags)...)
+	f := newSharedFleet(t, dice.New(t), 3, service.RPCFlags(w.Flags)...)
 	at := newFront(t, f.members)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -224,6 +234,7 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 	}
 	printWaits(t, all, at)
+	judgeAudit(t, f.primary, "books")
 	f.judgeLogs()
 }
 
@@ -279,14 +290,15 @@ func printWaits(t *testing.T, all []time.Duration, at *front) {
 		all[len(all)/2].Round(time.Millisecond), all[len(all)*99/100].Round(time.Millisecond), all[len(all)-1].Round(time.Millisecond), long, at.repeats.Load())
 }
 
-// TestPausedOwnerWritesNothing: the owner is stopped beyond its lease while it works, and goes on when
-// another server has taken over and has written. It ends, and writes nothing.
-func TestPausedOwnerWritesNothing(t *testing.T) {
+// TestPausedMemberWritesNothing: a server that shares its database is stopped beyond its lease while it works
+// on jobs, and goes on when another one has taken them up. It writes nothing of what it had in hand, and
+// works on.
+func TestPausedMemberWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
 	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 200 * time.Millisecond})
 	rnd := dice.New(t)
-	f := newFleet(t, rnd, 2, append(service.RPCFlags(w.Flags), "--keep-results", "off", "--max-jobs", strconv.Itoa(jobsAtOnce))...)
+	f := newSharedFleet(t, rnd, 2, append(service.RPCFlags(w.Flags), "--keep-results", "off", "--max-jobs", strconv.Itoa(jobsAtOnce))...)
 	clients := &jobClients{base: f.entry.base(), tx: w.Tx.Hash, web: &http.Transport{DisableKeepAlives: true}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -300,39 +312,31 @@ func TestPausedOwnerWritesNothing(t *testing.T) {
 	}
 	stop := sync.OnceFunc(func() { cancel(); wg.Wait() })
 	t.Cleanup(stop)
-	written := func(epoch string) string {
-		return f.primary.SQL(t, "books", "SELECT count(*) FROM jobs WHERE epoch = "+epoch)
-	}
+	const inHand = `SELECT count(*) FROM jobs j, members m WHERE m.name = j.writer AND m.address = '%s' AND status = 'running'`
+	took := "another server has taken a job"
 	for range killsWanted(t, size.Of(1, 2)) {
-		o, epoch := f.owner(nil), f.epoch()
-		if !eventually(func() bool {
-			return f.primary.SQL(t, "books", "SELECT count(*) FROM jobs WHERE status = 'running' AND epoch = "+epoch) > "0"
-		}) {
-			t.Fatal("the owner is at work on nothing")
+		var paused *member
+		if !eventually(func() bool { paused = f.atWork(); return paused != nil }) {
+			t.Fatal("no server is at work on jobs")
 		}
 		time.Sleep(dice.UpTo(rnd, 50*time.Millisecond)) // so that it stops at another place each time
-		starts := o.signal(syscall.SIGSTOP)
-		f.balance(o)
-		f.owner(o)
-		next := f.epoch()
-		if !eventually(func() bool { return written(next) > "0" }) {
-			t.Fatal("the next server writes nothing")
+		starts, before := paused.signal(syscall.SIGSTOP), strings.Count(paused.log.String(), took)
+		f.balance(paused)
+		had := f.primary.SQL(t, "books", fmt.Sprintf(inHand, paused.address()))
+		if !eventually(func() bool { return f.primary.SQL(t, "books", fmt.Sprintf(inHand, paused.address())) == "0" }) {
+			t.Fatalf("nobody takes up the %s jobs of %s", had, paused.listen)
 		}
-		before := f.primary.SQL(t, "books", "SELECT id, status FROM jobs WHERE epoch = "+epoch)
-		o.signal(syscall.SIGCONT)
-		o.awaitStart(starts)
-		// The next one may have replaced rows, as those of jobs that it has taken up.
-		after := f.primary.SQL(t, "books", "SELECT id, status FROM jobs WHERE epoch = "+epoch)
-		for row := range strings.Lines(after) {
-			if !strings.Contains(before+"\n", strings.TrimSpace(row)+"\n") {
-				t.Errorf("the server that was paused wrote %s", row)
-			}
+		f.balance(nil)
+		if paused.signal(syscall.SIGCONT) != starts {
+			t.Errorf("%s has ended", paused.listen)
 		}
-		if !strings.Contains(o.log.String(), "another server has taken over the database") {
-			t.Errorf("its log does not say why it ended: %s", tail(o.log.String(), 20))
+		if !eventually(func() bool { return len(f.sharing()) == 2 }) {
+			t.Fatalf("the members are %q", f.sharing())
+		}
+		if had != "0" && !eventually(func() bool { return strings.Count(paused.log.String(), took) > before }) {
+			t.Errorf("its log does not say what became of %s jobs: %s", had, tail(paused.log.String(), 20))
 		}
 		f.struck["pause"]++
-		f.balance(nil)
 	}
 	stop()
 	f.judgeJobs(clients, watchJobs(f))

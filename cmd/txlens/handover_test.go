@@ -53,8 +53,16 @@ func newGate(t *testing.T, w *service.World) *gate {
 	return g
 }
 
-// handOver starts a server and a standby on one database.
+// handOver starts a server that sells and a standby on one database.
 func handOver(t *testing.T, w *service.World, more ...string) (first, next *serverProcess) {
+	t.Helper()
+	first, next = twoOn(t, w, more...)
+	next.awaitLog("waiting until it ends")
+	return first, next
+}
+
+// twoOn starts two servers on one database, the second when the first one serves.
+func twoOn(t *testing.T, w *service.World, more ...string) (first, next *serverProcess) {
 	t.Helper()
 	url := pgtest.Shared(t).Create(t)
 	serve := func() *serverProcess {
@@ -65,18 +73,19 @@ func handOver(t *testing.T, w *service.World, more ...string) (first, next *serv
 	if !first.serves() {
 		t.Fatalf("it does not serve: %s", first.log.String())
 	}
-	next = serve()
-	next.awaitLog("waiting until it ends")
-	return first, next
+	return first, serve()
 }
 
-// TestHandOverUnmetered: a server that stops lets the standby serve while an analysis that nobody
-// pays for goes on behind it. Its run can be had there, and its jobs go on there.
+// TestHandOverUnmetered: of two servers that share a database one stops while an analysis goes on. The run is
+// at work for the other one, too, and can be had there at its end. Its jobs go on there.
 func TestHandOverUnmetered(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
 	g := newGate(t, w)
-	first, next := handOver(t, w)
+	first, next := twoOn(t, w)
+	if !next.serves() {
+		t.Fatalf("the second server does not serve: %s", next.log.String())
+	}
 	job := first.submit(`{"txHash":"` + w.Tx.Hash + `"}`)
 	<-g.asked
 	req, err := http.NewRequest("POST", first.base+"/explain", strings.NewReader(`{"txHash":"`+w.Tx.Hash+`"}`))
@@ -90,10 +99,16 @@ func TestHandOverUnmetered(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	<-g.asked
-	first.cmd.Process.Signal(syscall.SIGTERM)
-	if !next.serves() {
-		t.Fatalf("the standby does not serve: %s", next.log.String())
+	id := resp.Header.Get("X-Request-Id")
+	if !eventually(func() bool {
+		status, body := next.ask("GET", "/explain/run/"+id, "")
+		return status == 409 && strings.Contains(body, api.CodeRunAtWork)
+	}) {
+		status, body := next.ask("GET", "/explain/run/"+id, "")
+		t.Errorf("the run at work, asked of the other server: %d %s", status, body)
 	}
+	first.cmd.Process.Signal(syscall.SIGTERM)
+	next.awaitLog("jobs of a server that has ended are taken up")
 	next.await(job, api.JobRunning)
 	g.open()
 	text, err := io.ReadAll(resp.Body)
@@ -104,7 +119,7 @@ func TestHandOverUnmetered(t *testing.T) {
 		t.Errorf("it ended with %v: %s", err, first.log.String())
 	}
 	next.await(job, api.JobComplete)
-	if status, body := next.ask("GET", "/explain/run/"+resp.Header.Get("X-Request-Id"), ""); status != 200 {
+	if status, body := next.ask("GET", "/explain/run/"+id, ""); status != 200 {
 		t.Errorf("the run of the server that stopped: %d %.300s", status, body)
 	}
 }

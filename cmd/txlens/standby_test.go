@@ -5,23 +5,26 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"txlens/app"
+	"txlens/engine/mpp/sandbox"
 	"txlens/testkit/pgtest"
 	"txlens/testkit/service"
 )
 
-// TestPausedServer: a server that was stopped beyond its lease, and continues after another has
-// taken over, acknowledges nothing and ends.
+// TestPausedServer: a server that sells and was stopped beyond its lease, and continues after another has
+// taken over, acknowledges nothing and ends. What it has sold before is there.
 func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
+	chain, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	url := pgtest.Shared(t).Create(t)
 	serve := func() *serverProcess {
-		args := slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.RPCFlags(w.Flags))
+		args := slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))
 		return launch(t, program(t, args...))
 	}
 	s := serve()
@@ -29,14 +32,19 @@ func TestPausedServer(t *testing.T) {
 		if !s.serves() {
 			t.Fatalf("it does not serve: %s", s.log.String())
 		}
-		first := s.submit(`{"txHash":"` + w.Tx.Hash + `"}`)
+		p := service.NewPayer(t, s.base, w.Tx.Hash, chain, new(atomic.Uint32))
+		resp, ch, _ := p.Buy("POST", service.PathStream, service.EventStream, p.Body(0))
+		if last, _, _ := p.Stream(resp, ch, service.PathStream); last["type"] != "result" {
+			t.Fatalf("%v", last)
+		}
+		id := resp.Header.Get("X-Request-Id")
 		s.cmd.Process.Signal(syscall.SIGSTOP)
 		other := serve()
 		if !other.serves() {
 			t.Fatalf("nobody takes over: %s", other.log.String())
 		}
-		if status, body := other.ask("GET", "/result/"+first, ""); status != 200 {
-			t.Errorf("the job that was acknowledged: %d %s", status, body)
+		if status, body := other.ask("GET", "/explain/run/"+id, ""); status != 200 {
+			t.Errorf("the run that was sold: %d %s", status, body)
 		}
 		s.cmd.Process.Signal(syscall.SIGCONT)
 		resp, err := http.Post(s.base+"/explain/async", "application/json", strings.NewReader(`{"txHash":"`+w.Tx.Hash+`"}`))
@@ -60,11 +68,12 @@ func TestPausedServer(t *testing.T) {
 func TestStandbyAnswersItsOperator(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
+	_, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	url := pgtest.Shared(t).Create(t)
 	data := []string{t.TempDir(), t.TempDir()}
 	serve := func(folder string) *serverProcess {
 		return launch(t, program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-			"--data", folder, "--store", url}, service.RPCFlags(w.Flags))...))
+			"--data", folder, "--store", url}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))...))
 	}
 	first := serve(data[0])
 	if !first.serves() {
@@ -119,9 +128,10 @@ func TestStandbyAnswersItsOperator(t *testing.T) {
 func TestStandbyStops(t *testing.T) {
 	t.Parallel()
 	w := service.NewWorld(t)
+	_, rpc := service.NewSettlementChain(t, sandbox.Options{})
 	url := pgtest.Shared(t).Create(t)
 	serve := func() *serverProcess {
-		return launch(t, program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.RPCFlags(w.Flags))...))
+		return launch(t, program(t, slices.Concat([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--store", url}, service.SaleFlags(t, rpc), service.RPCFlags(w.Flags))...))
 	}
 	first := serve()
 	if !first.serves() {

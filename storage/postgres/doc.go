@@ -1,8 +1,17 @@
 // Package postgres is a store in PostgreSQL 14 or later.
 //
+// # Members
+//
+// Processes that write no ledger share the store. Each is a row of the table members, which it renews in
+// the place of a lease, and locks in each transaction that writes. A job belongs to the member that wrote
+// it last, and is replaced by no other; those of a member that ended, or was not seen for the time of a
+// lease, are taken by others (TakeJobs). A process that needs the store alone waits until no member lives,
+// and then deletes the rows of those that were not seen, which write nothing more. Members join under the
+// lease, so none joins meanwhile.
+//
 // # One writer
 //
-// One process at a time writes. It holds a lease, a row with an owner, an epoch and the end of
+// Of other processes one at a time writes. It holds a lease, a row with an owner, an epoch and the end of
 // its time by the clock of the database, and renews it. Each transaction that writes begins by
 // locking the key of that row, under its own owner and epoch: a process that was paused
 // beyond its lease finds another epoch there, and its transaction fails with ErrLeaseLost. A

@@ -19,6 +19,11 @@ func guarded(table, sets string) string {
 		WHERE ` + table + `.epoch < excluded.epoch OR ` + table + `.epoch = excluded.epoch AND ` + table + `.writer = excluded.writer`
 }
 
+// shared returns the end of an INSERT of a member, which replaces only rows that are its own.
+func shared(table, sets string) string {
+	return ` ON CONFLICT (id) DO UPDATE SET ` + sets + `, epoch = excluded.epoch WHERE ` + table + `.writer = excluded.writer`
+}
+
 // errOverwrites means that a row was not replaced.
 var errOverwrites = fmt.Errorf("%w: a row was written by another process meanwhile", ErrLeaseLost)
 

@@ -74,7 +74,7 @@ func (s *Store) takeLease(ctx context.Context) error {
 		case !isOutage(err) || s.options.LeaseWait >= 0:
 			return fmt.Errorf("take the lease of the database: %w", err)
 		}
-		if now, ok := s.readOwner(ctx); ok {
+		if now, ok := s.readUser(ctx); ok {
 			if now.Name != "" && now.Name != holder {
 				holder = now.Name
 				s.options.Log.Info("another process writes to the database; waiting until it ends", "holder", holder)
@@ -93,6 +93,9 @@ func (s *Store) takeLease(ctx context.Context) error {
 
 // tryLease takes the lease if it was given back, or has ended and ended is true.
 func (s *Store) tryLease(ctx context.Context, ended bool) (taken bool, err error) {
+	if live, err := s.liveMember(ctx); err != nil || live.Name != "" {
+		return false, err
+	}
 	asked, free := time.Now(), false
 	err = s.writer.QueryRow(ctx, mayTakeLease, leaseName, ended, s.commandSession()).Scan(&free)
 	if err != nil || !free {
@@ -107,9 +110,12 @@ func (s *Store) tryLease(ctx context.Context, ended bool) (taken bool, err error
 	}
 	s.hold.extend(asked.Add(s.options.Lease))
 	if time.Since(asked) >= s.options.Lease/3 { // it waited for a write of the owner before
-		if err = s.renew(ctx); errors.Is(err, ErrLeaseLost) {
+		if err = s.renewLease(ctx); errors.Is(err, ErrLeaseLost) {
 			return false, nil
 		}
+	}
+	if err == nil && !s.options.Shared {
+		return s.endMembers(ctx)
 	}
 	return err == nil, err
 }
@@ -150,7 +156,10 @@ func (s *Store) renewLoop() {
 // renewed before others take it when the database is back.
 func (s *Store) keepLease() time.Duration {
 	if s.isReleased() {
-		return s.options.Lease
+		if s.options.Shared {
+			_ = s.renewInTime() // for those who ask for its runs; another process may have ended all members
+		}
+		return s.options.Lease / 3
 	}
 	err := s.renewInTime()
 	if errors.Is(err, ErrLeaseLost) && s.isReleased() {
@@ -170,11 +179,24 @@ func (s *Store) renewInTime() error {
 	return s.renew(ctx)
 }
 
-// renew makes the lease last longer. A lease that has ended and that no other process has taken is
-// renewed, too: nobody else has written meanwhile.
+// renew makes the lease, or the row of a member, last longer. One that has ended and that no other process
+// has taken is renewed, too: nobody else has written meanwhile.
 func (s *Store) renew(ctx context.Context) error {
+	if s.options.Shared {
+		defer s.countMembers(ctx)
+		return s.prolong(ctx, renewMember, s.owner)
+	}
+	return s.renewLease(ctx)
+}
+
+func (s *Store) renewLease(ctx context.Context) error {
+	return s.prolong(ctx, renewLease, leaseName, s.owner, s.epoch, s.lease())
+}
+
+// prolong has the hold last longer if a statement changes a row.
+func (s *Store) prolong(ctx context.Context, sql string, args ...any) error {
 	asked := time.Now()
-	tag, err := s.keeper.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
+	tag, err := s.keeper.Exec(ctx, sql, args...)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = ErrLeaseLost
 	}
@@ -209,11 +231,18 @@ func (s *Store) isReleased() bool {
 	return s.released
 }
 
-// giveLease lets the next process write at once.
+// giveLease lets the next process write at once. A member leaves the others: its jobs become theirs.
 func (s *Store) giveLease() error {
+	if s.joined {
+		return s.give(leaveMember, s.owner)
+	}
+	return s.give(giveLease, leaseName, s.owner, s.epoch)
+}
+
+func (s *Store) give(sql string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
 	defer cancel()
-	if _, err := s.writer.Exec(ctx, giveLease, leaseName, s.owner, s.epoch); err != nil {
+	if _, err := s.writer.Exec(ctx, sql, args...); err != nil {
 		return fmt.Errorf("give the lease back: %w", err)
 	}
 	return nil
@@ -222,10 +251,15 @@ func (s *Store) giveLease() error {
 // errLeaseEnded means that the lease has ended, and perhaps belongs to another process.
 var errLeaseEnded = errors.New("the lease of the database has ended")
 
-// fence fails with errLeaseEnded unless the lease is held, and keeps it from being taken over until tx ends.
+// fence fails with errLeaseEnded unless the lease is held, or this process is a member, and keeps it so until
+// tx ends.
 func (s *Store) fence(ctx context.Context, tx pgx.Tx) error {
 	var epoch int64
-	err := tx.QueryRow(ctx, lockLease, leaseName, s.owner, s.epoch).Scan(&epoch)
+	sql, args := lockLease, []any{leaseName, s.owner, s.epoch}
+	if s.joined {
+		sql, args = lockMember, []any{s.owner}
+	}
+	err := tx.QueryRow(ctx, sql, args...).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errLeaseEnded
 	}

@@ -83,8 +83,12 @@ type Options struct {
 	// MaxBytes is the size that the tables should not exceed; 0: no bound. See package budget.
 	MaxBytes int64
 
+	// Shared means that this process shares the store with others of its kind, all of which write: Open
+	// takes the lease only to bring the schema to its version. Such a process writes no ledger.
+	Shared bool
 	// Address is where other servers reach this one; empty: they do not.
 	Address string
+	Version string // of the program, for the list of members
 	// OnOwner, if not nil, is called while Open waits for the lease of another process, again and
 	// again, with what is known of it. It must not block.
 	OnOwner func(Owner)
@@ -126,6 +130,8 @@ type Store struct {
 	epoch   int64
 	key     []byte // see ServersKey
 	hold    hold
+	joined  bool         // the row of a member is there, see Options.Shared
+	members atomic.Int64 // that live; of a store that is not shared 0
 	budget  counters
 
 	mu       sync.RWMutex // held for reading while a write is sent to the writer
@@ -160,6 +166,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	if err == nil {
 		s.key, err = s.announce(ctx)
+	}
+	if err == nil && o.Shared {
+		err = s.join(ctx)
 	}
 	if err != nil {
 		s.closePools()
@@ -304,7 +313,7 @@ func connect(ctx context.Context, url, session string, size int32, settings ...s
 var migrations embed.FS
 
 // lastMigration is the version of the schema that this program uses.
-const lastMigration = 7
+const lastMigration = 8
 
 // migrate applies the migrations that the database does not have. Two processes that start at
 // the same time both try: the primary key of schema_versions lets one of them commit.
@@ -312,10 +321,14 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_versions (version INT8 PRIMARY KEY)`); err != nil && !isConflict(err) {
 		return fmt.Errorf("read the version of the schema: %w", err)
 	}
-	for {
+	last := int64(-1)
+	for tries := 0; ; tries++ {
 		have, err := schemaVersion(ctx, pool)
 		if err != nil || have >= lastMigration {
 			return err
+		}
+		if have != last {
+			last, tries = have, 0
 		}
 		text, err := migrations.ReadFile(fmt.Sprintf("migrations/%04d.sql", have+1))
 		if err != nil {
@@ -324,7 +337,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			return applyMigration(ctx, tx, have+1, string(text))
 		})
-		if err != nil && !isConflict(err) {
+		if err != nil && (!isConflict(err) || tries == attempts) {
 			return fmt.Errorf("bring the schema to version %d: %w", have+1, err)
 		}
 	}
@@ -352,6 +365,9 @@ const noteOldest = "oldest program"
 
 // notesSince is the version of the schema that has notes.
 const notesSince = 2
+
+// membersSince is the version of the schema that has members.
+const membersSince = 8
 
 // schemaVersion returns the number of migrations that were applied, or ErrNewer.
 func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
@@ -394,7 +410,10 @@ func (s *Store) Close() error {
 	s.budget.cancel()
 	s.workers.Wait()
 	var err error
-	if !released {
+	switch {
+	case s.joined:
+		err = s.give(deleteMember, s.owner)
+	case !released:
 		err = s.giveLease()
 	}
 	s.hold.close()
@@ -484,9 +503,13 @@ func Inspect(ctx context.Context, url string) (inUse bool, err error) {
 	if there, err := hasTables(ctx, p); err != nil || !there {
 		return false, err
 	}
-	if _, err := schemaVersion(ctx, p); err != nil {
-		return false, err
+	have, err := schemaVersion(ctx, p)
+	if err == nil {
+		err = p.QueryRow(ctx, `SELECT count(*) > 0 FROM leases WHERE expires_at > now()`).Scan(&inUse)
 	}
-	err = p.QueryRow(ctx, `SELECT count(*) > 0 FROM leases WHERE expires_at > now()`).Scan(&inUse)
+	if err != nil || inUse || have < membersSince {
+		return inUse, err
+	}
+	err = p.QueryRow(ctx, `SELECT (`+countLive+`) > 0`, Options{}.withDefaults().Lease.Milliseconds()).Scan(&inUse)
 	return inUse, err
 }

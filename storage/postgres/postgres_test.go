@@ -484,7 +484,7 @@ func TestMigration(t *testing.T) {
 	}
 	owner := open(t, name, Options{})
 	version(lastMigration)
-	exec(`DROP TABLE kept; DROP INDEX runs_evictable; DELETE FROM schema_versions WHERE version >= 4`) // as an older program has it
+	exec(`DROP TABLE kept, members, runs_at_work; DROP INDEX runs_evictable; DELETE FROM schema_versions WHERE version >= 4`) // as an older program has it
 	for _, table := range []string{"channels", "bills", "jobs"} {
 		exec(`ALTER TABLE ` + table + ` DROP COLUMN epoch, DROP COLUMN writer`)
 	}
@@ -500,6 +500,11 @@ func TestMigration(t *testing.T) {
 		t.Errorf("who reads: %v", err)
 	}
 	version(3)
+	exec(`CREATE TABLE kept (key INT8)`) // as nobody has it
+	if _, err := Open(ctx, name, Options{}); err == nil || !strings.Contains(err.Error(), "schema to version 4") {
+		t.Errorf("a schema that cannot be brought to this version: %v", err)
+	}
+	exec(`DROP TABLE kept; UPDATE leases SET expires_at = now(), owner = ''`)
 	next := open(t, name, Options{})
 	version(lastMigration)
 	var oldest string

@@ -144,10 +144,14 @@ func (s *Store) unpack(body []byte, lengths ...int64) ([][]byte, error) {
 	return parts, nil
 }
 
-var putJob = `INSERT INTO jobs (id, status, attempts, request, error, error_code, result_length, html_length, body, epoch, writer)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)` +
-	guarded("jobs", `status = excluded.status, attempts = excluded.attempts, request = excluded.request, error = excluded.error,
-	error_code = excluded.error_code, result_length = excluded.result_length, html_length = excluded.html_length, body = excluded.body`)
+const (
+	insertJob = `INSERT INTO jobs (id, status, attempts, request, error, error_code, result_length, html_length, body, epoch, writer)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	jobSets = `status = excluded.status, attempts = excluded.attempts, request = excluded.request, error = excluded.error,
+		error_code = excluded.error_code, result_length = excluded.result_length, html_length = excluded.html_length, body = excluded.body`
+)
+
+var putJob, putSharedJob = insertJob + guarded("jobs", jobSets), insertJob + shared("jobs", jobSets)
 
 // PutJobs creates or replaces jobs, all or none.
 func (s *Store) PutJobs(rows ...job.Row) error {
@@ -175,8 +179,22 @@ func (s *Store) PutJobs(rows ...job.Row) error {
 }
 
 func (s *Store) jobStatement(row job.Row, request, body []byte) statement {
-	return s.puttingGuarded(putJob, `0`, jobSize, `SELECT 0 AS class, `+jobSize+` AS size FROM jobs WHERE id = $1`,
+	put := putJob
+	if s.options.Shared {
+		put = putSharedJob
+	}
+	st := s.puttingGuarded(put, `0`, jobSize, `SELECT 0 AS class, `+jobSize+` AS size FROM jobs WHERE id = $1`,
 		row.ID, string(row.Status), row.Attempts, request, []byte(row.Error), row.ErrorCode, len(row.Result), len(row.HTML), body)
+	if scan := st.scan; s.options.Shared {
+		st.scan = func(r pgx.Row) error {
+			err := scan(r)
+			if errors.Is(err, errOverwrites) {
+				err = fmt.Errorf("%w: %s", job.ErrTaken, row.ID)
+			}
+			return err
+		}
+	}
+	return st
 }
 
 const jobColumns = `id::text, status, attempts, request, error, error_code, result_length, html_length`
@@ -223,10 +241,19 @@ func (s *Store) Job(id string) (job.Row, error) {
 	return h.row, nil
 }
 
-// UnfinishedJobs returns the pending and running jobs, oldest first.
+// UnfinishedJobs returns the pending and running jobs, oldest first. Of a shared store it returns those of
+// this process.
 func (s *Store) UnfinishedJobs() ([]job.Row, error) {
-	const sql = `SELECT ` + jobColumns + ` FROM jobs WHERE status IN ('pending', 'running') AND id >= $1 ORDER BY id`
-	return list(s, sql, []any{s.oldest(api.JobRetention)}, func(r pgx.Row) (job.Row, error) {
+	if s.options.Shared {
+		return s.unfinished(`writer = $2`, s.owner)
+	}
+	return s.unfinished(`true`)
+}
+
+// unfinished returns the pending and running jobs that meet a condition on $2, oldest first.
+func (s *Store) unfinished(condition string, args ...any) ([]job.Row, error) {
+	sql := `SELECT ` + jobColumns + ` FROM jobs WHERE status IN ('pending', 'running') AND id >= $1 AND ` + condition + ` ORDER BY id`
+	return list(s, sql, append([]any{s.oldest(api.JobRetention)}, args...), func(r pgx.Row) (job.Row, error) {
 		var h jobHead
 		if err := r.Scan(h.into()...); err != nil {
 			return job.Row{}, err
@@ -335,6 +362,11 @@ func (s *Store) Expire() (total int, err error) {
 			n = int(st.growth.rows)
 		}
 	}
+	if s.options.Shared {
+		if err := s.forgetMembers(); err != nil {
+			return total, fmt.Errorf("forget members that have ended: %w", err)
+		}
+	}
 	s.shrink(func(w write) { s.notEvicted(s.send(w)) })
 	return total, nil
 }
@@ -352,9 +384,12 @@ func (s *Store) expireLoop() {
 		select {
 		case <-tick.C:
 			s.tend()
-			if now := s.options.Now(); now.Sub(counted) >= recountEvery {
-				s.budget.doubt.Store(true)
+			if now := s.options.Now(); s.options.Shared || now.Sub(counted) >= recountEvery {
+				s.budget.doubt.Store(true) // others write, too
 				counted = now
+			}
+			if !s.tends() {
+				continue
 			}
 			if _, err := s.Expire(); err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrReleased) {
 				s.options.Log.Error("expire records", "error", err)

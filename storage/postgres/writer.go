@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"txlens/actors/job"
 	"txlens/engine/api"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,8 @@ const (
 type statement struct {
 	sql  string
 	args []any
-	scan func(pgx.Row) error // reads the answer; nil: there is none
+	scan func(pgx.Row) error  // reads the answer; nil: there is none, or all reads it
+	all  func(pgx.Rows) error // reads an answer of any number of rows
 
 	growth *growth // what it has added, after the commit; nil: it is not counted
 }
@@ -173,7 +175,7 @@ func (s *Store) commit(group []write) (err error) {
 			if failed := s.renewInTime(); errors.Is(failed, ErrLeaseLost) || failed != nil && !isOutage(failed) {
 				return failed
 			}
-		case errors.Is(err, ErrLeaseLost):
+		case errors.Is(err, ErrLeaseLost), errors.Is(err, job.ErrTaken):
 			return err
 		case isSerializationFailure(err):
 			s.conflicts.Add(1)
@@ -201,8 +203,11 @@ func (s *Store) commitOnce(group []write) error {
 		for _, w := range group {
 			for _, st := range w.statements {
 				q := batch.Queue(st.sql, st.args...)
-				if st.scan != nil {
+				switch {
+				case st.scan != nil:
 					q.QueryRow(st.scan)
+				case st.all != nil:
+					q.Query(st.all)
 				}
 			}
 		}

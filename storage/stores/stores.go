@@ -37,6 +37,7 @@ type Store struct {
 	Space  Space
 	File   File   // nil unless the store is a file
 	Server Server // nil unless the store is a database server
+	Fleet  Fleet  // nil unless the store is shared
 }
 
 // Base are the methods of a store that belong to no part of the service.
@@ -74,6 +75,16 @@ type Server interface {
 	// Release commits what was handed over and lets another process write. Reads go on, and so
 	// do the writes of runs that nobody pays for.
 	Release() error
+}
+
+// Fleet are the methods of a store about the servers that share it.
+type Fleet interface {
+	// Members is the number of servers that share the store, this one included.
+	Members() int
+	// BeginRun tells other members that this one works on a run, until end is called.
+	BeginRun(id string) (end func())
+	// RunAtWork reports whether a member works on a run.
+	RunAtWork(id string) (bool, error)
 }
 
 // Location says where a store is. Exactly one field is set.
@@ -117,8 +128,10 @@ type Options struct {
 	Log         *slog.Logger     // nil: silent
 	// NoMigration means that a database server with an older schema is an error.
 	NoMigration bool
-	// Address and OnOwner are those of postgres.Options.
+	// Shared, Address, Version and OnOwner are those of postgres.Options.
+	Shared  bool
 	Address string
+	Version string
 	OnOwner func(Owner)
 
 	unfinished bool // open a store into which a copy has not ended
@@ -144,14 +157,18 @@ func open(ctx context.Context, at Location, o Options) (Store, error) {
 	if at.URL != "" {
 		s, err := postgres.Open(ctx, at.URL, postgres.Options{
 			LeaseWait: o.LeaseWait, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log, NoMigration: o.NoMigration, Command: o.command,
-			MaxBytes: o.MaxBytes, Address: o.Address, OnOwner: o.OnOwner,
+			MaxBytes: o.MaxBytes, Shared: o.Shared, Address: o.Address, Version: o.Version, OnOwner: o.OnOwner,
 		})
 		if err != nil {
 			return Store{}, err
 		}
-		return Store{
+		out := Store{
 			Jobs: s, Runs: s, Kept: s, PaymentStore: channel.StoreOf(s), Base: s, Records: s, Payments: s, Copying: s, Space: s, Server: s,
-		}, nil
+		}
+		if o.Shared {
+			out.Fleet = s
+		}
+		return out, nil
 	}
 	s, err := storage.Open(at.Dir, storage.Options{MaxBytes: o.MaxBytes, ExpireEvery: o.ExpireEvery, Now: o.Now, Log: o.Log})
 	if err != nil {

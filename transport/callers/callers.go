@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"txlens/actors/slots"
 	"txlens/engine/api"
 
 	"golang.org/x/time/rate"
@@ -53,8 +54,9 @@ const (
 type Caller struct {
 	Name string
 
-	limiter *rate.Limiter
-	atOnce  int
+	limiter   *rate.Limiter
+	perMinute int
+	atOnce    int
 
 	mu      sync.Mutex
 	running int
@@ -102,7 +104,7 @@ func (k *Keys) Reload() error {
 }
 
 func (c *Caller) equal(d *Caller) bool {
-	return c.Name == d.Name && c.atOnce == d.atOnce && c.limiter.Limit() == d.limiter.Limit()
+	return c.Name == d.Name && c.atOnce == d.atOnce && c.perMinute == d.perMinute
 }
 
 // Parse reads callers from a text.
@@ -173,9 +175,13 @@ func parseCaller(words []string) (hash [sha256.Size]byte, c *Caller, err error) 
 	return hash, newCaller(words[0], perMinute, atOnce), nil
 }
 
-// newCaller allows a sixth of a minute's analyses at a stroke, and one at least.
 func newCaller(name string, perMinute, atOnce int) *Caller {
-	return &Caller{Name: name, limiter: rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(1, perMinute/6)), atOnce: atOnce}
+	return &Caller{Name: name, limiter: rate.NewLimiter(limitsOf(perMinute, 1)), perMinute: perMinute, atOnce: atOnce}
+}
+
+// limitsOf allows a sixth of a minute's analyses at a stroke, and one at least. Each of so many servers allows its part.
+func limitsOf(perMinute, servers int) (rate.Limit, int) {
+	return rate.Limit(float64(perMinute) / 60 / float64(max(1, servers))), max(1, perMinute/6/max(1, servers))
 }
 
 // CheckName says what is wrong with the name of a caller.
@@ -202,8 +208,9 @@ func (k *Keys) Find(key []byte) *Caller { return (*k.byHash.Load())[sha256.Sum25
 func (k *Keys) Len() int { return len(*k.byHash.Load()) }
 
 // Take counts one analysis, and undo takes that back. If there were too many it is not ok,
-// and after wait there is room for another.
-func (c *Caller) Take(now time.Time) (undo func(), wait time.Duration, ok bool) {
+// and after wait there is room for another. Each of so many servers allows its part.
+func (c *Caller) Take(now time.Time, servers int) (undo func(), wait time.Duration, ok bool) {
+	c.divide(now, servers)
 	r := c.limiter.ReserveN(now, 1)
 	undo = sync.OnceFunc(func() { r.CancelAt(now) })
 	if wait = r.DelayFrom(now); wait > 0 {
@@ -213,11 +220,21 @@ func (c *Caller) Take(now time.Time) (undo func(), wait time.Duration, ok bool) 
 	return undo, 0, true
 }
 
-// Enter takes a place among those that run at a time; leave gives it back, once.
-func (c *Caller) Enter() (leave func(), ok bool) {
+// divide sets the rate to the part of one of so many servers.
+func (c *Caller) divide(now time.Time, servers int) {
+	limit, burst := limitsOf(c.perMinute, servers)
+	if c.limiter.Limit() != limit {
+		c.limiter.SetLimitAt(now, limit)
+		c.limiter.SetBurstAt(now, burst)
+	}
+}
+
+// Enter takes a place among those that run at a time; leave gives it back, once. Each of so many servers
+// has its part of the places, and at least one.
+func (c *Caller) Enter(servers int) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running >= c.atOnce {
+	if c.running >= slots.PartOf(c.atOnce, servers) {
 		return nil, false
 	}
 	c.running++

@@ -69,7 +69,7 @@ func TestTake(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	f := func(after, wantWait time.Duration, want bool) {
 		t.Helper()
-		if _, wait, ok := c.Take(now.Add(after)); wait.Round(time.Millisecond) != wantWait || ok != want {
+		if _, wait, ok := c.Take(now.Add(after), 1); wait.Round(time.Millisecond) != wantWait || ok != want {
 			t.Errorf("after %s: %s, %v", after, wait, ok)
 		}
 	}
@@ -81,7 +81,7 @@ func TestTake(t *testing.T) {
 	f(5*time.Second, 0, true)
 	f(5*time.Second, 5*time.Second, false)
 
-	undo, _, ok := c.Take(now.Add(10 * time.Second))
+	undo, _, ok := c.Take(now.Add(10*time.Second), 1)
 	if !ok {
 		t.Fatal("no analysis after 10 s")
 	}
@@ -94,17 +94,17 @@ func TestTake(t *testing.T) {
 // TestEnter: no more than allowed are inside at a time, and leaving twice counts once.
 func TestEnter(t *testing.T) {
 	c := newCaller("alice", 1, 2)
-	first, ok := c.Enter()
-	_, also := c.Enter()
-	if _, third := c.Enter(); !ok || !also || third {
+	first, ok := c.Enter(1)
+	_, also := c.Enter(1)
+	if _, third := c.Enter(1); !ok || !also || third {
 		t.Errorf("%v %v %v", ok, also, third)
 	}
 	first()
 	first()
-	if _, ok := c.Enter(); !ok {
+	if _, ok := c.Enter(1); !ok {
 		t.Error("the place was not given back")
 	}
-	if _, ok := c.Enter(); ok {
+	if _, ok := c.Enter(1); ok {
 		t.Error("a place was given back twice")
 	}
 	c = newCaller("bob", 1, 3)
@@ -112,7 +112,7 @@ func TestEnter(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			for range 100 {
-				if leave, ok := c.Enter(); ok {
+				if leave, ok := c.Enter(1); ok {
 					leave()
 				}
 			}
@@ -121,5 +121,36 @@ func TestEnter(t *testing.T) {
 	wg.Wait()
 	if c.running != 0 {
 		t.Errorf("%d run", c.running)
+	}
+}
+
+// TestPartOfCaller: each of several servers allows its part of what a key may, and all of it again when it is
+// the only one.
+func TestPartOfCaller(t *testing.T) {
+	for _, c := range []struct{ perMinute, atOnce, servers, wantAtOnce, wantBurst int }{
+		{60, 4, 1, 4, 10},
+		{60, 4, 2, 2, 5},
+		{60, 4, 3, 2, 3},
+		{60, 4, 9, 1, 1},
+		{60, 1, 3, 1, 3},
+		{60, 4, 0, 4, 10},
+	} {
+		who, now := newCaller("a", c.perMinute, c.atOnce), time.Now()
+		who.Take(now, 7) // as many as there were a moment ago
+		now = now.Add(time.Hour)
+		atOnce, burst := 0, 0
+		for _, ok := who.Enter(c.servers); ok; _, ok = who.Enter(c.servers) {
+			atOnce++
+		}
+		var wait time.Duration
+		for ok := true; ok; {
+			if _, wait, ok = who.Take(now, c.servers); ok {
+				burst++
+			}
+		}
+		want := time.Duration(max(1, c.servers)) * time.Minute / time.Duration(c.perMinute)
+		if atOnce != c.wantAtOnce || burst > c.wantBurst || burst < 1 || wait.Round(time.Millisecond) != want {
+			t.Errorf("%+v: %d at once, %d at a stroke, the next after %v, want %v", c, atOnce, burst, wait, want)
+		}
 	}
 }

@@ -1,0 +1,134 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"txlens/actors/recordid"
+	"txlens/engine/api"
+)
+
+// sharedShelf is a Store and Taker. It gives away rows of servers that have ended.
+type sharedShelf struct {
+	*shelf
+	orphans []Row
+	looks   atomic.Int64
+}
+
+func (s *sharedShelf) TakeJobs(limit int) (rows []Row, err error) {
+	s.looks.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(limit, len(s.orphans))
+	rows, s.orphans = slices.Clone(s.orphans[:n]), s.orphans[n:]
+	for _, row := range rows {
+		s.jobs[row.ID] = row
+	}
+	return rows, nil
+}
+
+// TestTakeJobs: jobs of servers that have ended run here, however many new jobs wait. One that was at work at
+// two ends of a server is given up.
+func TestTakeJobs(t *testing.T) {
+	store := &sharedShelf{shelf: newShelf()}
+	var orphans []Row
+	for range 12 {
+		orphans = append(orphans, Row{ID: recordid.New(), Status: api.JobPending, Attempts: 1, Request: ask})
+	}
+	atWork, twice := &orphans[3], &orphans[7]
+	atWork.Status, twice.Status, twice.Attempts = api.JobRunning, api.JobRunning, 2
+	store.orphans = slices.Clone(orphans)
+	free := make(chan struct{})
+	var told atomic.Int64
+	j := startJobs(t, Options{
+		Store: store, TakeEvery: time.Millisecond, Running: 2, Queue: 3,
+		Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
+			select {
+			case <-free:
+			case <-ctx.Done():
+			}
+			return fine(ctx, req)
+		}),
+		OnStored: func(string, api.Request, api.JobStatus, string) { told.Add(1) },
+	})
+	own := 0
+	for { // until new jobs are refused
+		if _, err := j.Submit(ask); errors.Is(err, api.ErrBusy) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		own++
+	}
+	for n := store.looks.Load(); store.looks.Load() < n+3; { // it does not take more than it has room for
+		time.Sleep(time.Millisecond)
+	}
+	store.mu.Lock()
+	left := len(store.orphans)
+	store.mu.Unlock()
+	if queued, running := j.Load(); running != 2 || queued+running > 2*2+3 || left == 0 {
+		t.Errorf("%d wait and %d run, %d are left", queued, running, left)
+	}
+	close(free)
+	for _, row := range orphans {
+		want := api.JobComplete
+		if row.ID == twice.ID {
+			want = api.JobError
+		}
+		for {
+			got, err := store.Job(row.ID)
+			if err == nil && !got.Status.Unfinished() {
+				if got.Status != want || want == api.JobError && got.ErrorCode != api.CodeInterrupted {
+					t.Errorf("%+v", got)
+				}
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if row, err := store.Job(atWork.ID); row.Attempts != 2 || err != nil {
+		t.Errorf("a job that was at work: %+v, %v", row, err)
+	}
+	for told.Load() < int64(len(orphans)+own) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestTaken: a job that another server has taken is neither analysed nor ended here.
+func TestTaken(t *testing.T) {
+	for _, at := range []api.JobStatus{api.JobRunning, api.JobComplete} {
+		store := newShelf()
+		var analyses, told, refused atomic.Int64
+		store.refuse = func(row Row) error {
+			if row.Status == api.JobPending || row.Status == api.JobRunning && at != api.JobRunning {
+				return nil
+			}
+			refused.Add(1)
+			return ErrTaken
+		}
+		ended := make(chan string, 1)
+		j := startJobs(t, Options{
+			Store: store, OnEnd: func(id string) { ended <- id },
+			Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
+				analyses.Add(1)
+				return fine(ctx, req)
+			}),
+			OnStored: func(string, api.Request, api.JobStatus, string) { told.Add(1) },
+		})
+		id := submit(t, j, ask)
+		if got := <-ended; got != id {
+			t.Errorf("%s has ended, want %s", got, id)
+		}
+		want := int64(0)
+		if at == api.JobComplete {
+			want = 1
+		}
+		if analyses.Load() != want || told.Load() != 0 || refused.Load() != 1 {
+			t.Errorf("taken when %s: %d analyses, %d ends told, %d writes refused", at, analyses.Load(), told.Load(), refused.Load())
+		}
+	}
+}

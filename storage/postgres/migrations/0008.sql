@@ -1,0 +1,17 @@
+-- The servers that share the database without a lease, because none of them sells.
+CREATE TABLE members (
+	name    TEXT PRIMARY KEY, -- as it stands in the rows that it writes
+	address TEXT NOT NULL,    -- under which other servers reach it; empty: they do not
+	version TEXT NOT NULL,    -- of the program
+	epoch   INT8 NOT NULL,    -- of the lease under which it joined
+	seen_at TIMESTAMPTZ NOT NULL,
+	leaving BOOL NOT NULL DEFAULT false -- it ends its runs, and has no jobs any more
+);
+-- The runs that a member works on, so that every member can tell a run at work from one that is not known.
+CREATE TABLE runs_at_work (
+	id     UUID PRIMARY KEY,
+	member TEXT NOT NULL,
+	since  TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+-- Programs of version 5 do not know the tables and need not.
+INSERT INTO notes (name, value) VALUES ('oldest program', '5') ON CONFLICT (name) DO UPDATE SET value = excluded.value;
