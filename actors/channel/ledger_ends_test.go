@@ -116,7 +116,7 @@ func (h *household) leave(at int, r [3]uint64) *step {
 		sig = h.forge(p.ref.ChannelID, n, r[1])
 	}
 	payload := &mpp.Close{ChannelRef: p.ref, CumulativeAmount: amount(n), Signature: sig}
-	s := &step{name: fmt.Sprintf("close %d/%d with %d forged %v", h.n, at, n, forged), at: at}
+	s := &step{name: fmt.Sprintf("close %d/%d with %d forged %v", h.n, at, n, forged), at: at, closes: true}
 	s.do = func() error {
 		_, err := h.w.pay(context.Background(), payload, false)
 		return err
@@ -147,7 +147,7 @@ func (h *household) leave(at int, r [3]uint64) *step {
 
 // dismiss closes a channel as the payee wishes.
 func (h *household) dismiss(at int) *step {
-	s := &step{name: fmt.Sprintf("payee closes %d/%d", h.n, at), at: at}
+	s := &step{name: fmt.Sprintf("payee closes %d/%d", h.n, at), at: at, closes: true}
 	s.do = func() error { _, err := h.w.c.CloseChannel(context.Background(), h.channel(at)); return err }
 	s.success = func(b *books) bool {
 		a := &b.accounts[at]

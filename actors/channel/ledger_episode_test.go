@@ -259,6 +259,7 @@ func (e *episode) judge(h *household, steps []*step, before []session.State, str
 			}
 		}
 	}
+	findFailedCloses(steps)
 	after, why := findOrder(h.books, steps, strict, before, d.same(h))
 	if why != "" {
 		return fmt.Errorf("household %d: no order explains it: %s; books %+v", h.n, why, h.books)

@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -134,6 +135,17 @@ type step struct {
 	told *actors.Standing
 	// loose: it is more than one change of the row, so others may come in between.
 	loose bool
+	// closes: it closes the channel; if that fails it is closed for others meanwhile.
+	closes bool
+	// beside: a close of the channel that failed happened at the same time.
+	beside bool
+}
+
+// findFailedCloses notes for steps that happened at once which of them met a close that failed.
+func findFailedCloses(steps []*step) {
+	for _, s := range steps {
+		s.beside = slices.ContainsFunc(steps, func(o *step) bool { return o != s && o.closes && o.at == s.at && o.outcome() == unknown })
+	}
 }
 
 // outcomes of a step.
@@ -200,7 +212,8 @@ func findOrder(b books, steps []*step, strict bool, chain []session.State, same 
 		}
 		next = b
 		if outcome == refusal {
-			if strict && !s.fair(&next, &chain[s.at], kindOf(s.err)) {
+			fair := s.fair(&next, &chain[s.at], kindOf(s.err)) || s.beside && kindOf(s.err) == mpp.ChannelFinalized
+			if strict && !fair {
 				if why == "" {
 					why = fmt.Sprintf("%s must not have been refused with %v", s.name, s.err)
 				}
