@@ -115,6 +115,7 @@ type Jobs struct {
 	// while the queue is replaced or stopped.
 	gate       sync.RWMutex
 	generation *generation
+	taken      []Row         // of servers that have ended, which are not yet taken up; of supervise alone
 	closing    chan struct{} // closed when no more jobs are accepted
 	supervised chan struct{} // closed when the queue is no longer replaced
 }
@@ -194,27 +195,39 @@ func (j *Jobs) takeJobs() {
 	if j.closed() {
 		return
 	}
-	// New jobs leave room for these, which were accepted before them.
-	rows, err := store.TakeJobs(min(2*j.o.Running, max(0, 2*j.o.Running+j.o.Queue-int(j.load.Load()))))
-	if err != nil {
-		j.o.Log.Warn("look for jobs of servers that have ended", "error", err)
-		return
+	err := error(nil)
+	if len(j.taken) == 0 {
+		// New jobs leave room for these, which were accepted before them.
+		j.taken, err = store.TakeJobs(min(2*j.o.Running, max(0, 2*j.o.Running+j.o.Queue-int(j.load.Load()))))
 	}
-	again, ended, err := takeUpRows(j.o.Store, rows, false)
-	if err != nil {
+	for err == nil && len(j.taken) > 0 {
+		if err = j.takeUpOne(j.taken[0]); err == nil {
+			j.taken = j.taken[1:]
+		}
+	}
+	if err != nil && !errors.Is(err, api.ErrStoreAway) { // of that the log has enough
 		j.o.Log.Error("take up jobs of servers that have ended", "error", err)
-		return
+	}
+}
+
+// takeUpOne takes up a job of a server that has ended, unless another one has taken it meanwhile.
+func (j *Jobs) takeUpOne(row Row) error {
+	again, ended, err := takeUpRows(j.o.Store, []Row{row}, false)
+	if errors.Is(err, ErrTaken) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	for _, row := range ended {
 		j.stored(row)
 	}
-	j.load.Add(int64(len(again)))
 	for _, row := range again {
+		j.load.Add(1)
 		j.e.Send(j.generation.pid, accepted{row: row, who: j.party(row.ID)})
 	}
-	if len(rows) > 0 {
-		j.o.Log.Info("jobs of a server that has ended are taken up", "jobs", len(again), "given_up", len(ended))
-	}
+	j.o.Log.Info("a job of a server that has ended is taken up", "job", row.ID, "given_up", len(ended) > 0)
+	return nil
 }
 
 // Submit stores a job and returns its id. The error is *api.BadRequest, api.ErrUnknownChain,

@@ -31,6 +31,9 @@ func (s *sharedShelf) TakeJobs(limit int) (rows []Row, err error) {
 	return rows, nil
 }
 
+// UnfinishedJobs returns those of this server, which has just started.
+func (s *sharedShelf) UnfinishedJobs() ([]Row, error) { return nil, nil }
+
 // TestTakeJobs: jobs of servers that have ended run here, however many new jobs wait. One that was at work at
 // two ends of a server is given up.
 func TestTakeJobs(t *testing.T) {
@@ -130,5 +133,42 @@ func TestTaken(t *testing.T) {
 		if analyses.Load() != want || told.Load() != 0 || refused.Load() != 1 {
 			t.Errorf("taken when %s: %d analyses, %d ends told, %d writes refused", at, analyses.Load(), told.Load(), refused.Load())
 		}
+	}
+}
+
+// TestTakeAgain: jobs that were taken and could not be stored are taken up by the next look, but for one that
+// another server has taken meanwhile.
+func TestTakeAgain(t *testing.T) {
+	store := &sharedShelf{shelf: newShelf()}
+	for range 4 {
+		store.orphans = append(store.orphans, Row{ID: recordid.New(), Status: api.JobRunning, Attempts: 1, Request: ask})
+	}
+	orphans := slices.Clone(store.orphans)
+	for _, row := range orphans {
+		store.jobs[row.ID] = row
+	}
+	lost, failures := orphans[2].ID, 3
+	store.refuse = func(row Row) error {
+		switch {
+		case row.ID == lost:
+			return ErrTaken
+		case row.ID == orphans[1].ID && row.Status == api.JobPending && failures > 0:
+			failures--
+			return errors.New("no space left")
+		}
+		return nil
+	}
+	j := startJobs(t, Options{Store: store, TakeEvery: time.Millisecond, Analyst: analyst(fine)})
+	for _, row := range orphans {
+		if row.ID == lost {
+			continue
+		}
+		await(t, j, row.ID, api.JobComplete)
+		if got, err := store.Job(row.ID); got.Attempts != 2 || err != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if got := store.states(lost); got != "[]" || failures != 0 {
+		t.Errorf("the job of another server: %s; %d failures are left", got, failures)
 	}
 }

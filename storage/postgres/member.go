@@ -72,23 +72,32 @@ func (s *Store) countMembers(ctx context.Context) {
 }
 
 // takeJobs gives jobs that no server has to this one. A job belongs to its writer while that is a member
-// that lives; all jobs belong to the holder of the lease while there is one.
-const takeJobs = `WITH free AS (
+// that lives; all jobs belong to the holder of the lease while there is one. A look with the number of one
+// that was committed returns the same jobs.
+const takeJobs = `WITH done AS (SELECT jobs FROM jobs_taken WHERE member = $3 AND look = $6),
+	free AS (
 		SELECT j.id FROM jobs j WHERE j.status IN ('pending', 'running') AND j.id >= $2 AND j.writer <> $3
 			AND NOT EXISTS (SELECT FROM members m WHERE m.name = j.writer AND ` + memberLives + `)
 			AND NOT EXISTS (SELECT FROM leases l WHERE l.name = '` + leaseName + `' AND l.expires_at > now())
-		ORDER BY j.id LIMIT $4 FOR UPDATE OF j SKIP LOCKED)
-	UPDATE jobs SET writer = $3, epoch = GREATEST(jobs.epoch, $5) FROM free WHERE jobs.id = free.id RETURNING jobs.id::text`
+			AND NOT EXISTS (SELECT FROM done)
+		ORDER BY j.id LIMIT $4 FOR UPDATE OF j SKIP LOCKED),
+	took AS (UPDATE jobs SET writer = $3, epoch = GREATEST(jobs.epoch, $5) FROM free WHERE jobs.id = free.id RETURNING jobs.id),
+	noted AS (INSERT INTO jobs_taken (member, look, jobs) SELECT $3, $6, array_agg(id) FROM took HAVING count(*) > 0
+		ON CONFLICT (member) DO UPDATE SET look = excluded.look,
+			jobs = CASE WHEN jobs_taken.look = excluded.look THEN jobs_taken.jobs || excluded.jobs ELSE excluded.jobs END
+		RETURNING jobs)
+	SELECT unnest(jobs)::text FROM noted UNION ALL SELECT unnest(jobs)::text FROM done`
 
 // TakeJobs makes unfinished jobs of servers that have ended those of this one, at most limit, and returns
-// them, oldest first. It returns none unless the store is shared.
+// them, oldest first. It returns none unless the store is shared. After an error the next call returns what
+// the failed one may have taken. It is not called twice at a time.
 func (s *Store) TakeJobs(limit int) ([]job.Row, error) {
 	if !s.options.Shared || limit <= 0 {
 		return nil, nil
 	}
 	var ids []string
 	st := statement{
-		sql: takeJobs, args: []any{s.lease(), s.oldest(api.JobRetention), s.owner, limit, s.epoch},
+		sql: takeJobs, args: []any{s.lease(), s.oldest(api.JobRetention), s.owner, limit, s.epoch, s.look},
 		all: func(rows pgx.Rows) (err error) { ids, err = pgx.CollectRows(rows, pgx.RowTo[string]); return err },
 	}
 	if err := s.apply(0, st); err != nil {
@@ -97,7 +106,11 @@ func (s *Store) TakeJobs(limit int) ([]job.Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return s.unfinished(`id = ANY($2::uuid[])`, ids)
+	rows, err := s.unfinished(`id = ANY($2::uuid[]) AND writer = $3`, ids, s.owner)
+	if err == nil {
+		s.look++
+	}
+	return rows, err
 }
 
 // BeginRun notes for other members that this one works on a run. It does not wait; the note is a help for
@@ -145,6 +158,7 @@ func (s *Store) forgetMembers() error {
 	const old = `INTERVAL '1 day'` // no run takes so long, and no member that was paused comes back after it
 	return s.apply(0,
 		statement{sql: `DELETE FROM members WHERE seen_at < now() - ` + old},
+		statement{sql: `DELETE FROM jobs_taken t WHERE NOT EXISTS (SELECT FROM members m WHERE m.name = t.member)`},
 		statement{sql: `DELETE FROM runs_at_work WHERE since < now() - ` + old})
 }
 

@@ -300,3 +300,31 @@ func TestOneMemberTends(t *testing.T) {
 		}
 	}
 }
+
+// TestLookAgain: jobs that were taken by a look whose outcome was not known are returned by the next one, and
+// then no more.
+func TestLookAgain(t *testing.T) {
+	t.Parallel()
+	name := create(t)
+	a, b := member(t, name), member(t, name)
+	rows := []job.Row{newJob(api.JobPending), newJob(api.JobRunning), newJob(api.JobPending)}
+	if err := a.PutJobs(rows...); err != nil {
+		t.Fatal(err)
+	}
+	unseen(t, a)
+	look := func(limit int, want ...job.Row) {
+		t.Helper()
+		if got, err := b.TakeJobs(limit); !slices.Equal(idsOf(got), idsOf(want)) || err != nil {
+			t.Errorf("%v, %v, want %v", idsOf(got), err, idsOf(want))
+		}
+	}
+	look(1, rows[0])
+	b.look-- // as if the connection had broken before the answer
+	look(5, rows[0])
+	look(1, rows[1])
+	look(5, rows[2])
+	look(5)
+	b.look--
+	look(5, rows[2])
+	look(5)
+}

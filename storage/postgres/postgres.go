@@ -131,6 +131,7 @@ type Store struct {
 	key     []byte // see ServersKey
 	hold    hold
 	joined  bool         // the row of a member is there, see Options.Shared
+	look    int64        // number of the next look for jobs, see TakeJobs
 	members atomic.Int64 // that live; of a store that is not shared 0
 	budget  counters
 

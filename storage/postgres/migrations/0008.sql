@@ -7,6 +7,12 @@ CREATE TABLE members (
 	seen_at TIMESTAMPTZ NOT NULL,
 	leaving BOOL NOT NULL DEFAULT false -- it ends its runs, and has no jobs any more
 );
+-- The jobs that a member took last, so that a look whose outcome is not known can be repeated.
+CREATE TABLE jobs_taken (
+	member TEXT PRIMARY KEY,
+	look   INT8 NOT NULL,
+	jobs   UUID[] NOT NULL
+);
 -- The runs that a member works on, so that every member can tell a run at work from one that is not known.
 CREATE TABLE runs_at_work (
 	id     UUID PRIMARY KEY,
