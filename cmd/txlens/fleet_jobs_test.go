@@ -40,7 +40,7 @@ func (f *fleet) sharing() []string {
 	if f.primary.SQL(f.t, "books", "SELECT to_regclass('members')") == "" {
 		return nil
 	}
-	return strings.Fields(f.primary.SQL(f.t, "books", "SELECT address FROM members WHERE seen_at > now() - INTERVAL '6 s' ORDER BY epoch"))
+	return strings.Fields(f.primary.SQL(f.t, "books", "SELECT address FROM members WHERE seen_at > now() - INTERVAL '6 s' AND NOT leaving ORDER BY joined_at"))
 }
 
 // newFleet starts servers that sell, on a database that is audited.
@@ -157,7 +157,7 @@ func TestJobsOfFleet(t *testing.T) {
 			continue // it has ended its jobs meanwhile
 		}
 		inHand += jobsAtOnce
-		name := f.primary.SQL(t, "books", "SELECT name FROM members WHERE address = '"+victim.address()+"' ORDER BY epoch DESC LIMIT 1")
+		name := f.primary.SQL(t, "books", "SELECT name FROM members WHERE address = '"+victim.address()+"' ORDER BY joined_at DESC LIMIT 1")
 		f.kill(victim)
 		f.struck["kill"]++
 		if !size.Full() { // its jobs need not wait for the end of the lease

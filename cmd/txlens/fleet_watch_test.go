@@ -84,7 +84,7 @@ func auditJobs(t *testing.T, db *pgtest.Server, database string) {
 			IF TG_OP = 'UPDATE' AND OLD.status IN ('complete', 'error') THEN
 				INSERT INTO audit_stale VALUES ('a job that has ended', TG_OP, me, holder);
 			END IF;
-			IF holder <> me AND EXISTS (SELECT FROM members WHERE name = OLD.writer AND seen_at > clock_timestamp() - INTERVAL '5.5 s') THEN
+			IF holder <> me AND EXISTS (SELECT FROM members WHERE name = OLD.writer AND NOT leaving AND seen_at > clock_timestamp() - INTERVAL '5.5 s') THEN
 				INSERT INTO audit_stale VALUES (TG_TABLE_NAME, TG_OP, me, holder);
 			END IF;
 			INSERT INTO audit_holder VALUES (NEW.id, me) ON CONFLICT (job) DO UPDATE SET member = me;

@@ -1,20 +1,24 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"txlens/engine/mpp/sandbox"
 	"txlens/internal/dice"
 	"txlens/testkit/pgtest"
 	"txlens/testkit/service"
 	"txlens/testkit/size"
+	"txlens/testkit/stubnode"
 )
 
 // TestVersionsTakeTurns: a server of this program and one of another version, which
@@ -110,4 +114,60 @@ func (f *fleet) await(m *member) {
 func (f *fleet) migrations() int {
 	f.t.Helper()
 	return len(strings.Fields(f.primary.SQL(f.t, "books", "SELECT version FROM schema_versions")))
+}
+
+// TestVersionsShare: servers of this program and of another version, which sell nothing, use one database while
+// jobs are submitted. The other version may know no members and take the lease beside them. Each job that was
+// acknowledged completes.
+func TestVersionsShare(t *testing.T) {
+	other := os.Getenv("TXLENS_OTHER_PROGRAM")
+	if other == "" {
+		t.Skip("TXLENS_OTHER_PROGRAM names no program of another version")
+	}
+	w := service.NewWorld(t)
+	w.Node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 100 * time.Millisecond})
+	f := &fleet{t: t, rnd: dice.New(t), primary: pgtest.New(t), struck: map[string]int{}}
+	f.primary.SQL(t, "postgres", "CREATE DATABASE books")
+	flags := append(service.RPCFlags(w.Flags), "--keep-results", "off", "--max-jobs", "4")
+	earlier := memberOf(t, func(args ...string) *exec.Cmd { return exec.Command(other, args...) }, f.primary.URL("books"), nil, flags...)
+	f.members = []*member{earlier}
+	if !eventually(func() bool { return f.primary.SQL(t, "books", "SELECT to_regclass('leases')") != "" }) {
+		t.Fatalf("the other program makes no tables: %s", earlier.log.String())
+	}
+	f.await(earlier)
+	f.members = append(f.members, startMember(t, f.primary.URL("books"), flags...))
+	at := newFrontOf(t, f.members)
+	clients := &jobClients{base: at.base, tx: w.Tx.Hash, web: &http.Transport{DisableKeepAlives: true}}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				clients.submit(ctx)
+				time.Sleep(50 * time.Millisecond) // so many jobs suffice
+			}
+		})
+	}
+	stop := sync.OnceFunc(func() { cancel(); wg.Wait() })
+	t.Cleanup(stop)
+	acknowledged := func() int { clients.mu.Lock(); defer clients.mu.Unlock(); return len(clients.ids) }
+	for turn := range 2 * size.Of(1, 3) {
+		if turn%2 == 0 { // until this one is faster than the other one, which starts again at once
+			if !eventually(func() bool { earlier.awaitStart(earlier.signal(syscall.SIGTERM)); return len(f.sharing()) == 1 }) {
+				t.Fatal("no member joins")
+			}
+		} else {
+			f.members[1].awaitStart(f.members[1].signal(syscall.SIGTERM))
+		}
+		before := acknowledged()
+		if !eventually(func() bool { return len(at.usable()) == 2 && acknowledged() >= before+10 }) {
+			t.Fatalf("turn %d: ready are %q, %d jobs were acknowledged", turn, at.usable(), acknowledged()-before)
+		}
+		t.Logf("turn %d: the members are %q, the lease is %s", turn, f.sharing(),
+			f.primary.SQL(t, "books", "SELECT owner, expires_at > now() FROM leases"))
+	}
+	stop()
+	f.judgeJobs(clients, watchJobs(f))
+	f.judgeLogs()
+	t.Logf("%d jobs were acknowledged", len(clients.ids))
 }

@@ -2,12 +2,12 @@
 //
 // # Members
 //
-// Processes that write no ledger share the store. Each is a row of the table members, which it renews in
-// the place of a lease, and locks in each transaction that writes. A job belongs to the member that wrote
-// it last, and is replaced by no other; those of a member that ended, or was not seen for the time of a
-// lease, are taken by others (TakeJobs). A process that needs the store alone waits until no member lives,
-// and then deletes the rows of those that were not seen, which write nothing more. Members join under the
-// lease, so none joins meanwhile.
+// Processes that write no ledger share the store. They hold the lease together, under one name, and each
+// of them renews it. Each is also a row of the table members, which it renews with the lease, and locks in
+// each transaction that writes. A job belongs to the member that wrote it last, and is replaced by no other;
+// those of a member that left, or was not seen for the time of a lease, are taken by others (TakeJobs). A
+// process that needs the store alone waits for the lease; then it deletes the rows of the members, which
+// write nothing more.
 //
 // # One writer
 //

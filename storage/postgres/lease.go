@@ -74,7 +74,7 @@ func (s *Store) takeLease(ctx context.Context) error {
 		case !isOutage(err) || s.options.LeaseWait >= 0:
 			return fmt.Errorf("take the lease of the database: %w", err)
 		}
-		if now, ok := s.readUser(ctx); ok {
+		if now, ok := s.readOwner(ctx); ok {
 			if now.Name != "" && now.Name != holder {
 				holder = now.Name
 				s.options.Log.Info("another process writes to the database; waiting until it ends", "holder", holder)
@@ -93,8 +93,10 @@ func (s *Store) takeLease(ctx context.Context) error {
 
 // tryLease takes the lease if it was given back, or has ended and ended is true.
 func (s *Store) tryLease(ctx context.Context, ended bool) (taken bool, err error) {
-	if live, err := s.liveMember(ctx); err != nil || live.Name != "" {
-		return false, err
+	if s.options.Shared {
+		if joined, err := s.joinMembers(ctx); joined || err != nil {
+			return joined, err
+		}
 	}
 	asked, free := time.Now(), false
 	err = s.writer.QueryRow(ctx, mayTakeLease, leaseName, ended, s.commandSession()).Scan(&free)
@@ -113,9 +115,6 @@ func (s *Store) tryLease(ctx context.Context, ended bool) (taken bool, err error
 		if err = s.renewLease(ctx); errors.Is(err, ErrLeaseLost) {
 			return false, nil
 		}
-	}
-	if err == nil && !s.options.Shared {
-		return s.endMembers(ctx)
 	}
 	return err == nil, err
 }
@@ -184,7 +183,7 @@ func (s *Store) renewInTime() error {
 func (s *Store) renew(ctx context.Context) error {
 	if s.options.Shared {
 		defer s.countMembers(ctx)
-		return s.prolong(ctx, renewMember, s.owner)
+		return s.prolong(ctx, renewMember, leaseName, s.owner, s.epoch, s.lease())
 	}
 	return s.renewLease(ctx)
 }
@@ -233,16 +232,15 @@ func (s *Store) isReleased() bool {
 
 // giveLease lets the next process write at once. A member leaves the others: its jobs become theirs.
 func (s *Store) giveLease() error {
-	if s.joined {
-		return s.give(leaveMember, s.owner)
-	}
-	return s.give(giveLease, leaseName, s.owner, s.epoch)
-}
-
-func (s *Store) give(sql string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
 	defer cancel()
-	if _, err := s.writer.Exec(ctx, sql, args...); err != nil {
+	var err error
+	if s.joined {
+		err = s.leave(ctx)
+	} else {
+		_, err = s.writer.Exec(ctx, giveLease, leaseName, s.owner, s.epoch)
+	}
+	if err != nil {
 		return fmt.Errorf("give the lease back: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -11,53 +12,116 @@ import (
 	"txlens/engine/api"
 )
 
-// A member is a server of a shared store. In the place of the lease it has a row in the table of
-// members, which it renews. The clock of the database alone says which members live.
+// A member is a server of a shared store: a row of the table of members, which it renews. The lease of the
+// store is that of all members together, under the name membersOwner, and each renews it with its row: a
+// process that knows no members waits for it as for any other. The clock of the database alone says which
+// members live.
 const (
+	membersOwner = "members"
+
 	// memberLives is true of a row m of members; $1 is how long it lasts, in milliseconds.
 	memberLives = memberSeen + ` AND NOT m.leaving`
 	// memberSeen is true also of one that ends its runs.
 	memberSeen = `m.seen_at > now() - $1 * INTERVAL '1 millisecond'`
 
-	putMember   = `INSERT INTO members (name, address, version, epoch, seen_at) VALUES ($1, $2, $3, $4, now())`
-	renewMember = `UPDATE members SET seen_at = now() WHERE name = $1`
+	// holdMembers keeps the lease of the members until the transaction ends.
+	holdMembers = `SELECT epoch FROM leases WHERE name = $1 AND owner = '` + membersOwner + `' AND expires_at > now() FOR KEY SHARE`
+	putMember   = `INSERT INTO members (name, address, version) VALUES ($1, $2, $3)`
+	shareLease  = `UPDATE leases SET owner = '` + membersOwner + `', expires_at = now() + $4 * INTERVAL '1 millisecond'
+		WHERE name = $1 AND owner = $2 AND epoch = $3`
+	renewMember = `WITH lease AS (UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
+			WHERE name = $1 AND owner = '` + membersOwner + `' AND epoch = $3 RETURNING 1)
+		UPDATE members SET seen_at = now() WHERE name = $2 AND EXISTS (SELECT FROM lease)`
 	// lockMember keeps the row until the transaction ends, but not from being renewed.
-	lockMember   = `SELECT epoch FROM members WHERE name = $1 FOR KEY SHARE`
-	leaveMember  = `UPDATE members SET leaving = true WHERE name = $1`
+	lockMember = `SELECT 1::int8 FROM members WHERE name = $1 FOR KEY SHARE`
+	// holdLease keeps two members from leaving at once.
+	holdLease   = `SELECT FROM leases WHERE name = $1 FOR NO KEY UPDATE`
+	leaveMember = `UPDATE members SET leaving = true WHERE name = $1`
+	// giveShared gives the lease back after the last one.
+	giveShared = `UPDATE leases SET expires_at = now(), owner = '' WHERE name = $2 AND owner = '` + membersOwner + `'
+		AND NOT EXISTS (SELECT FROM members m WHERE ` + memberLives + `)`
+	// noteMember tells who waits where a member is reached.
+	noteMember = `INSERT INTO notes (name, value) SELECT $2, '` + membersOwner + `' || E'\n' || m.address FROM members m
+		WHERE ` + memberLives + ` ORDER BY m.joined_at, m.name LIMIT 1 ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 	deleteMember = `DELETE FROM members WHERE name = $1`
-	// endMembers waits for the transactions of members, and lets them write nothing more.
+	// deleteAll waits for the transactions of members, and lets them write nothing more.
 	deleteAll   = `DELETE FROM members`
-	liveMembers = `SELECT name, address FROM members m WHERE ` + memberLives + ` ORDER BY epoch LIMIT 1`
+	firstMember = `SELECT name FROM members m WHERE ` + memberLives + ` ORDER BY m.joined_at, m.name LIMIT 1`
 	countLive   = `SELECT count(*) FROM members m WHERE ` + memberLives
 )
 
-// join gives the lease back and makes this process a member, all at once.
-func (s *Store) join(ctx context.Context) error {
-	err := pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, putMember, s.owner, s.options.Address, s.options.Version, s.epoch); err != nil {
+// joinMembers makes this process one of the members that hold the lease. joined is false if there are none,
+// or if the schema has to be changed first.
+func (s *Store) joinMembers(ctx context.Context) (joined bool, err error) {
+	have, err := schemaVersion(ctx, s.writer)
+	if err != nil || have < lastMigration {
+		return false, err
+	}
+	fresh := make([]byte, secretSize)
+	rand.Read(fresh)
+	err = pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, holdMembers, leaseName).Scan(&s.epoch); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, giveLease, leaseName, s.owner, s.epoch)
+		if _, err := tx.Exec(ctx, putSecret, secretServers, fresh); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, getSecret, secretServers).Scan(&s.key); err != nil {
+			return err
+		}
+		return s.enter(ctx, tx)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, s.entered(ctx, err)
+}
+
+// becomeMember makes this process, which holds the lease, the first member.
+func (s *Store) becomeMember(ctx context.Context) error {
+	return s.entered(ctx, pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
+		if err := s.enter(ctx, tx); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, shareLease, leaseName, s.owner, s.epoch, s.lease())
 		if err == nil && tag.RowsAffected() == 0 {
 			err = ErrLeaseLost
 		}
 		return err
-	})
-	s.joined = err == nil
+	}))
+}
+
+func (s *Store) enter(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, putMember, s.owner, s.options.Address, s.options.Version); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, noteMember, s.lease(), noteAddress)
 	return err
+}
+
+// entered notes that this process is a member unless there was an error.
+func (s *Store) entered(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	s.joined = true
+	return s.renew(ctx)
+}
+
+// leave lets the others take the jobs of this member. The last one gives the lease back.
+func (s *Store) leave(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
+		batch := new(pgx.Batch)
+		batch.Queue(holdLease, leaseName)
+		batch.Queue(leaveMember, s.owner)
+		batch.Queue(giveShared, s.lease(), leaseName)
+		batch.Queue(noteMember, s.lease(), noteAddress)
+		return tx.SendBatch(ctx, batch).Close()
+	})
 }
 
 // lease is how long the row of a member lasts, in milliseconds.
 func (s *Store) lease() int64 { return s.options.Lease.Milliseconds() }
-
-// readMember returns a member that lives; the name is empty if there is none.
-func (s *Store) readMember(ctx context.Context) (o Owner, err error) {
-	err = s.writer.QueryRow(ctx, liveMembers, s.lease()).Scan(&o.Name, &o.Address)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = nil
-	}
-	return o, err
-}
 
 // Members is the number of servers that share the store, this one included. It is 1 for a store that is
 // not shared, and as of the last renewal.
@@ -72,13 +136,12 @@ func (s *Store) countMembers(ctx context.Context) {
 }
 
 // takeJobs gives jobs that no server has to this one. A job belongs to its writer while that is a member
-// that lives; all jobs belong to the holder of the lease while there is one. A look with the number of one
+// that lives. A look with the number of one
 // that was committed returns the same jobs.
 const takeJobs = `WITH done AS (SELECT jobs FROM jobs_taken WHERE member = $3 AND look = $6),
 	free AS (
 		SELECT j.id FROM jobs j WHERE j.status IN ('pending', 'running') AND j.id >= $2 AND j.writer <> $3
 			AND NOT EXISTS (SELECT FROM members m WHERE m.name = j.writer AND ` + memberLives + `)
-			AND NOT EXISTS (SELECT FROM leases l WHERE l.name = '` + leaseName + `' AND l.expires_at > now())
 			AND NOT EXISTS (SELECT FROM done)
 		ORDER BY j.id LIMIT $4 FOR UPDATE OF j SKIP LOCKED),
 	took AS (UPDATE jobs SET writer = $3, epoch = GREATEST(jobs.epoch, $5) FROM free WHERE jobs.id = free.id RETURNING jobs.id),
@@ -149,8 +212,9 @@ func (s *Store) tends() bool {
 	}
 	ctx, cancel := context.WithTimeout(s.hold.context(), StatementTimeout)
 	defer cancel()
-	first, err := s.readMember(ctx)
-	return err == nil && first.Name == s.owner
+	first := ""
+	err := s.pool.QueryRow(ctx, firstMember, s.lease()).Scan(&first)
+	return err == nil && first == s.owner
 }
 
 // forgetMembers deletes what members have left that ended without saying so.
@@ -160,40 +224,4 @@ func (s *Store) forgetMembers() error {
 		statement{sql: `DELETE FROM members WHERE seen_at < now() - ` + old},
 		statement{sql: `DELETE FROM jobs_taken t WHERE NOT EXISTS (SELECT FROM members m WHERE m.name = t.member)`},
 		statement{sql: `DELETE FROM runs_at_work WHERE since < now() - ` + old})
-}
-
-// hasMembers reports whether the schema has members: one of an earlier version has none.
-func (s *Store) hasMembers(ctx context.Context) (has bool, err error) {
-	err = s.writer.QueryRow(ctx, `SELECT to_regclass('members') IS NOT NULL`).Scan(&has)
-	return has, err
-}
-
-// liveMember returns a member that lives. The name is empty if there is none, or for a member, which does
-// not mind.
-func (s *Store) liveMember(ctx context.Context) (o Owner, err error) {
-	if s.options.Shared {
-		return Owner{}, nil
-	}
-	has, err := s.hasMembers(ctx)
-	if err != nil || !has {
-		return Owner{}, err
-	}
-	return s.readMember(ctx)
-}
-
-// endMembers ends the members that do not live, now that this process has the lease. ended is false if one
-// lives that joined in the moment before; the lease is given back then.
-func (s *Store) endMembers(ctx context.Context) (ended bool, err error) {
-	live, err := s.liveMember(ctx)
-	if err != nil {
-		return false, err
-	}
-	if live.Name != "" {
-		return false, s.giveLease()
-	}
-	has, err := s.hasMembers(ctx)
-	if err == nil && has {
-		_, err = s.writer.Exec(ctx, deleteAll)
-	}
-	return err == nil, err
 }

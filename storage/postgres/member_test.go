@@ -47,8 +47,11 @@ func TestMembers(t *testing.T) {
 	t.Parallel()
 	name := create(t)
 	a, b := member(t, name), member(t, name)
+	if a.Members() != 1 || b.Members() != 2 {
+		t.Errorf("at the start there are %d and %d members", a.Members(), b.Members())
+	}
 	for _, s := range []*Store{a, b} {
-		if err := s.renew(context.Background()); err != nil || s.Members() != 2 {
+		if err := s.renew(context.Background()); err != nil || s.Members() != 2 || s.Stats().Members != 2 {
 			t.Fatalf("%d members, %v", s.Members(), err)
 		}
 		row, run := newJob(api.JobPending), job.RunRow{ID: recordid.New(), Class: job.RunUnmeteredStream, State: job.RunErrored}
@@ -68,7 +71,7 @@ func TestMembers(t *testing.T) {
 	}
 	for _, live := range []*Store{a, b} {
 		_, err := Open(context.Background(), name, Options{LeaseWait: 200 * time.Millisecond})
-		if !errors.Is(err, ErrLeased) || !strings.Contains(err.Error(), live.owner) {
+		if !errors.Is(err, ErrLeased) || !strings.Contains(err.Error(), membersOwner) {
 			t.Errorf("while %s is a member: %v", live.owner, err)
 		}
 		if err := live.Close(); err != nil {
@@ -181,7 +184,10 @@ func TestMemberEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	unseen(t, old)
-	alone := open(t, name, Options{Lease: time.Hour})
+	if _, err := old.pool.Exec(context.Background(), `UPDATE leases SET expires_at = now() - INTERVAL '1 second'`); err != nil {
+		t.Fatal(err)
+	}
+	alone := open(t, name, Options{Lease: time.Hour, watch: time.Millisecond})
 	if rows, err := alone.UnfinishedJobs(); !slices.Equal(idsOf(rows), []string{row.ID}) || err != nil {
 		t.Fatalf("%v, %v", rows, err)
 	}
@@ -277,7 +283,7 @@ func TestOneMemberTends(t *testing.T) {
 	}
 	last := member(t, name)
 	for _, sql := range []string{
-		`INSERT INTO members (name, address, version, epoch, seen_at) VALUES ('gone', '', '', 1, now() - INTERVAL '2 days'), ('away', '', '', 1, now() - INTERVAL '1 hour')`,
+		`INSERT INTO members (name, address, version, seen_at) VALUES ('gone', '', '', now() - INTERVAL '2 days'), ('away', '', '', now() - INTERVAL '2 hours')`,
 		fmt.Sprintf(`INSERT INTO runs_at_work (id, member, since) VALUES ('%s', 'gone', now() - INTERVAL '2 days'), ('%s', 'away', now())`, recordid.New(), recordid.New()),
 	} {
 		if _, err := last.pool.Exec(context.Background(), sql); err != nil {

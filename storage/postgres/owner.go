@@ -51,22 +51,6 @@ func (s *Store) announce(ctx context.Context) (key []byte, err error) {
 // ServersKey is the secret that the servers of the database share; nil unless Options.Address is set.
 func (s *Store) ServersKey() []byte { return s.key }
 
-// readUser returns the server that holds the lease or, for a process that needs it alone, a member.
-func (s *Store) readUser(ctx context.Context) (o Owner, ok bool) {
-	if o, ok = s.readOwner(ctx); !ok || o.Name != "" {
-		return o, ok
-	}
-	live, err := s.liveMember(ctx)
-	if err != nil {
-		return Owner{}, false
-	}
-	if live.Name != "" {
-		live.Key = o.Key
-		return live, true
-	}
-	return o, true
-}
-
 // readOwner returns the server that holds the lease. ok is false if that could not be read.
 func (s *Store) readOwner(ctx context.Context) (o Owner, ok bool) {
 	const sql = `SELECT l.owner, l.expires_at > now(), COALESCE(n.value, ''), s.value

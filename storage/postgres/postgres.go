@@ -159,17 +159,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err == nil {
 		err = s.takeLease(ctx)
 	}
-	if err == nil {
-		err = migrate(ctx, s.writer)
-	}
-	if err == nil {
-		err = s.raiseEpoch(ctx)
-	}
-	if err == nil {
-		s.key, err = s.announce(ctx)
-	}
-	if err == nil && o.Shared {
-		err = s.join(ctx)
+	if err == nil && !s.joined {
+		err = s.begin(ctx)
 	}
 	if err != nil {
 		s.closePools()
@@ -183,6 +174,25 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	go s.renewLoop()
 	go s.expireLoop()
 	return s, nil
+}
+
+// begin makes the store ready for this process, which holds the lease.
+func (s *Store) begin(ctx context.Context) error {
+	if err := migrate(ctx, s.writer); err != nil {
+		return err
+	}
+	if err := s.raiseEpoch(ctx); err != nil {
+		return err
+	}
+	if _, err := s.writer.Exec(ctx, deleteAll); err != nil { // they have not renewed their lease
+		return err
+	}
+	var err error
+	s.key, err = s.announce(ctx)
+	if err == nil && s.options.Shared {
+		err = s.becomeMember(ctx)
+	}
+	return err
 }
 
 // StartWait is how long Open waits for a database that is away when it is opened, as in a
@@ -367,9 +377,6 @@ const noteOldest = "oldest program"
 // notesSince is the version of the schema that has notes.
 const notesSince = 2
 
-// membersSince is the version of the schema that has members.
-const membersSince = 8
-
 // schemaVersion returns the number of migrations that were applied, or ErrNewer.
 func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
 	if err := pool.QueryRow(ctx, `SELECT COALESCE(max(version), 0) FROM schema_versions`).Scan(&have); err != nil {
@@ -411,11 +418,14 @@ func (s *Store) Close() error {
 	s.budget.cancel()
 	s.workers.Wait()
 	var err error
-	switch {
-	case s.joined:
-		err = s.give(deleteMember, s.owner)
-	case !released:
+	if !released {
 		err = s.giveLease()
+	}
+	if s.joined {
+		ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+		_, gone := s.writer.Exec(ctx, deleteMember, s.owner)
+		cancel()
+		err = errors.Join(err, gone)
 	}
 	s.hold.close()
 	s.closePools()
@@ -470,6 +480,7 @@ func (s *Store) Stats() Stats {
 		Commits:     s.commits.Load(),
 		Conflicts:   s.conflicts.Load(),
 		Reconnects:  s.reconnects.Load(),
+		Members:     s.Members(),
 	}
 	if s.isLost() {
 		out.LeaseLosses = 1
@@ -504,13 +515,9 @@ func Inspect(ctx context.Context, url string) (inUse bool, err error) {
 	if there, err := hasTables(ctx, p); err != nil || !there {
 		return false, err
 	}
-	have, err := schemaVersion(ctx, p)
-	if err == nil {
-		err = p.QueryRow(ctx, `SELECT count(*) > 0 FROM leases WHERE expires_at > now()`).Scan(&inUse)
+	if _, err := schemaVersion(ctx, p); err != nil {
+		return false, err
 	}
-	if err != nil || inUse || have < membersSince {
-		return inUse, err
-	}
-	err = p.QueryRow(ctx, `SELECT (`+countLive+`) > 0`, Options{}.withDefaults().Lease.Milliseconds()).Scan(&inUse)
+	err = p.QueryRow(ctx, `SELECT count(*) > 0 FROM leases WHERE expires_at > now()`).Scan(&inUse)
 	return inUse, err
 }

@@ -8,4 +8,5 @@ type Stats struct {
 	Conflicts         uint64 // transactions that the database asked to repeat
 	Reconnects        uint64 // transactions that were repeated because the connection broke
 	LeaseLosses       uint64 // 1 after another process has taken over
+	Members           int    // servers that share the database, as of the last renewal; 1: this one alone
 }

@@ -10,6 +10,7 @@ type DatabaseUsage struct {
 	Conflicts         uint64 // transactions that the database asked to repeat
 	Reconnects        uint64 // transactions that were repeated because the connection broke
 	LeaseLosses       uint64 // 1 after another server has taken over
+	Members           int    // servers that share the database, as of the last renewal; 1: this one alone
 }
 
 // databaseMetric is one metric of a database server.
@@ -47,5 +48,9 @@ var databaseMetrics = []databaseMetric{
 	{
 		prometheus.NewDesc("txlens_store_lease_losses_total", "1 after another server has taken over the database.", nil, nil),
 		prometheus.CounterValue, func(u DatabaseUsage) float64 { return float64(u.LeaseLosses) },
+	},
+	{
+		prometheus.NewDesc("txlens_store_members", "Servers that share the database.", nil, nil),
+		prometheus.GaugeValue, func(u DatabaseUsage) float64 { return float64(u.Members) },
 	},
 }

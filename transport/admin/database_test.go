@@ -10,12 +10,12 @@ import (
 
 // TestDatabaseMetrics: each count of a database server is in its metric.
 func TestDatabaseMetrics(t *testing.T) {
-	u := DatabaseUsage{Connections: 1, Busy: 2, PoolWaits: 3, Commits: 4, Conflicts: 5, Reconnects: 6, LeaseLosses: 7}
+	u := DatabaseUsage{Connections: 1, Busy: 2, PoolWaits: 3, Commits: 4, Conflicts: 5, Reconnects: 6, LeaseLosses: 7, Members: 8}
 	m := NewMetrics("1", "abc", Gauges{Database: func() DatabaseUsage { return u }})
 	w := httptest.NewRecorder()
 	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
-		"connections 1", "connections_busy 2", "pool_waits_total 3", "commits_total 4", "conflicts_total 5", "reconnects_total 6", "lease_losses_total 7",
+		"connections 1", "connections_busy 2", "pool_waits_total 3", "commits_total 4", "conflicts_total 5", "reconnects_total 6", "lease_losses_total 7", "members 8",
 	} {
 		if !strings.Contains(w.Body.String(), "\ntxlens_store_"+want+"\n") {
 			t.Errorf("no %s", want)

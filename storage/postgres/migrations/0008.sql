@@ -1,11 +1,11 @@
--- The servers that share the database without a lease, because none of them sells.
+-- The servers that share the lease, because none of them sells.
 CREATE TABLE members (
-	name    TEXT PRIMARY KEY, -- as it stands in the rows that it writes
-	address TEXT NOT NULL,    -- under which other servers reach it; empty: they do not
-	version TEXT NOT NULL,    -- of the program
-	epoch   INT8 NOT NULL,    -- of the lease under which it joined
-	seen_at TIMESTAMPTZ NOT NULL,
-	leaving BOOL NOT NULL DEFAULT false -- it ends its runs, and has no jobs any more
+	name      TEXT PRIMARY KEY, -- as it stands in the rows that it writes
+	address   TEXT NOT NULL,    -- under which other servers reach it; empty: they do not
+	version   TEXT NOT NULL,    -- of the program
+	joined_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+	seen_at   TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+	leaving   BOOL NOT NULL DEFAULT false -- it ends its runs, and has no jobs any more
 );
 -- The jobs that a member took last, so that a look whose outcome is not known can be repeated.
 CREATE TABLE jobs_taken (
