@@ -70,7 +70,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("in use %v, %v", inUse, err)
 	}
 	for _, live := range []*Store{a, b} {
-		_, err := Open(context.Background(), name, Options{LeaseWait: 200 * time.Millisecond})
+		_, err := Open(context.Background(), name, Options{LeaseWait: time.Second})
 		if !errors.Is(err, ErrLeased) || !strings.Contains(err.Error(), membersOwner) {
 			t.Errorf("while %s is a member: %v", live.owner, err)
 		}
@@ -82,7 +82,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("in use %v, %v", inUse, err)
 	}
 	alone := open(t, name, Options{})
-	if _, err := Open(context.Background(), name, Options{Shared: true, LeaseWait: 200 * time.Millisecond}); !errors.Is(err, ErrLeased) {
+	if _, err := Open(context.Background(), name, Options{Shared: true, LeaseWait: time.Second}); !errors.Is(err, ErrLeased) {
 		t.Errorf("a member beside a process that writes alone: %v", err)
 	}
 	if rows, err := alone.UnfinishedJobs(); len(rows) != 2 || err != nil {
