@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,7 +58,7 @@ func (s *Store) joinMembers(ctx context.Context) (joined bool, err error) {
 	if err != nil || have < lastMigration {
 		return false, err
 	}
-	fresh := make([]byte, secretSize)
+	fresh, asked := make([]byte, secretSize), time.Now()
 	rand.Read(fresh)
 	err = pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, holdMembers, leaseName).Scan(&s.epoch); err != nil {
@@ -73,6 +74,9 @@ func (s *Store) joinMembers(ctx context.Context) (joined bool, err error) {
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
+	}
+	if err == nil {
+		s.hold.extend(asked.Add(s.options.Lease))
 	}
 	return err == nil, s.entered(ctx, err)
 }
@@ -105,7 +109,8 @@ func (s *Store) entered(ctx context.Context, err error) error {
 		return err
 	}
 	s.joined = true
-	return s.renew(ctx)
+	s.countMembers(ctx)
+	return nil
 }
 
 // leave lets the others take the jobs of this member. The last one gives the lease back.
@@ -136,8 +141,7 @@ func (s *Store) countMembers(ctx context.Context) {
 }
 
 // takeJobs gives jobs that no server has to this one. A job belongs to its writer while that is a member
-// that lives. A look with the number of one
-// that was committed returns the same jobs.
+// that lives. A look with the number of one that was committed returns the same jobs.
 const takeJobs = `WITH done AS (SELECT jobs FROM jobs_taken WHERE member = $3 AND look = $6),
 	free AS (
 		SELECT j.id FROM jobs j WHERE j.status IN ('pending', 'running') AND j.id >= $2 AND j.writer <> $3

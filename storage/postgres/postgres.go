@@ -83,8 +83,8 @@ type Options struct {
 	// MaxBytes is the size that the tables should not exceed; 0: no bound. See package budget.
 	MaxBytes int64
 
-	// Shared means that this process shares the store with others of its kind, all of which write: Open
-	// takes the lease only to bring the schema to its version. Such a process writes no ledger.
+	// Shared means that this process shares the store, and its lease, with others of its kind, all of which
+	// write. Such a process writes no ledger.
 	Shared bool
 	// Address is where other servers reach this one; empty: they do not.
 	Address string
